@@ -1,0 +1,222 @@
+package topology
+
+// Facts is the document that policies see as input. It is sized by groups and memory domains, not by workers. A fact that
+// is not known is absent, never zero; pointers and omitted lists carry that.
+type Facts struct {
+	// Now is RFC 3339 in UTC, truncated to the minute.
+	Now string `json:"now"`
+	// Stage is launch or registration.
+	Stage     string       `json:"stage"`
+	Engine    EngineFacts  `json:"engine"`
+	Transfer  *Transferred `json:"transfer,omitempty"`
+	Placement Placed       `json:"placement"`
+	// Groups is absent where the sizes of the grid or the placement are unknown.
+	Groups *Groups `json:"groups,omitempty"`
+	// Ranks is absent where no worker was declared.
+	Ranks    *Ranks    `json:"ranks,omitempty"`
+	Domains  []Domain  `json:"domains,omitempty"`
+	Replicas *Replicas `json:"replicas,omitempty"`
+	Core     *CoreFact `json:"core,omitempty"`
+	// Versions groups the ranks by the engine version they reported; absent where no worker reported one.
+	Versions []VersionGroup `json:"versions,omitempty"`
+	// Configurations groups the ranks by canonical configuration; absent where no worker reported one.
+	Configurations []ConfigurationGroup `json:"configurations,omitempty"`
+	// Workers is present only for policies that declare a need for input.workers.
+	Workers []WorkerFact `json:"workers,omitempty"`
+}
+
+// EngineFacts is the resolved configuration. A size that is not known yet is absent.
+type EngineFacts struct {
+	ID       string        `json:"id,omitempty"`
+	Version  string        `json:"version,omitempty"`
+	Parallel ParallelFacts `json:"parallel"`
+	// Executor is mp, ray, external_launcher, uni or a class path.
+	Executor      string `json:"executor,omitempty"`
+	ExecutorGiven bool   `json:"executor_given"`
+	Nnodes        *int64 `json:"nnodes,omitempty"`
+	NodeRank      *int64 `json:"node_rank,omitempty"`
+	Headless      bool   `json:"headless"`
+	DataBackend   string `json:"data_backend"`
+	DataRank      *int64 `json:"data_rank,omitempty"`
+	DataStartRank *int64 `json:"data_start_rank,omitempty"`
+	ExternalLB    bool   `json:"external_lb"`
+	HybridLB      bool   `json:"hybrid_lb"`
+	// WorldSize is PP*PCP*TP: the ranks of one replica. Absent where a size is unknown or below 1.
+	WorldSize  *int64       `json:"world_size,omitempty"`
+	Refusals   []Refusal    `json:"refusals,omitempty"`
+	Unresolved []Unresolved `json:"unresolved,omitempty"`
+}
+
+// ParallelFacts holds the sizes of the grid.
+type ParallelFacts struct {
+	Tensor         *int64 `json:"tensor,omitempty"`
+	Pipeline       *int64 `json:"pipeline,omitempty"`
+	PrefillContext *int64 `json:"prefill_context,omitempty"`
+	DecodeContext  *int64 `json:"decode_context,omitempty"`
+	Data           *int64 `json:"data,omitempty"`
+	DataLocal      *int64 `json:"data_local,omitempty"`
+}
+
+// Transferred is the KV transfer configuration; absent from the facts where it cannot be known before the start.
+type Transferred struct {
+	Given bool `json:"given"`
+	// Tiered is true where any connector has secondary tiers.
+	Tiered     bool        `json:"tiered"`
+	Connectors []Connector `json:"connectors,omitempty"`
+}
+
+// Placed says whether, and from what, the node of every rank is known.
+type Placed struct {
+	// Known is true when every rank of the grid has a node.
+	Known bool `json:"known"`
+	// Source is workers, mp_blocks, data_parallel_size_local, one_host or none.
+	Source  string   `json:"source"`
+	Assumed []string `json:"assumed,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+}
+
+// Groups holds the lines of the grid by kind. TP, PP and PCP are always there; DCP, DP and EP only for policies that
+// declare a need for them.
+type Groups struct {
+	TP  *GroupKind `json:"tp,omitempty"`
+	PP  *GroupKind `json:"pp,omitempty"`
+	PCP *GroupKind `json:"pcp,omitempty"`
+	DCP *GroupKind `json:"dcp,omitempty"`
+	DP  *GroupKind `json:"dp,omitempty"`
+	EP  *GroupKind `json:"ep,omitempty"`
+}
+
+// GroupKind counts the groups of one kind and lists those that are not proven to live in one memory domain.
+type GroupKind struct {
+	Size     int64        `json:"size"`
+	Count    int64        `json:"count"`
+	Local    int64        `json:"local"`
+	Spanning []GroupFacts `json:"spanning"`
+	Open     []GroupFacts `json:"open"`
+}
+
+// GroupFacts is one group that spans memory domains, or whose domains are not all known.
+type GroupFacts struct {
+	Ranks   []int64 `json:"ranks"`
+	Replica int64   `json:"replica"`
+	// Nodes are the node ids of its ranks, each once, in rank order.
+	Nodes []string `json:"nodes"`
+	// Placed is Ranks by node for people, e.g. "rank 0 on gpu-a, ranks 1-3 on gpu-b".
+	Placed string `json:"placed"`
+	// Missing names the absent facts of an open group, e.g. "boot_id of node gpu-b".
+	Missing []string `json:"missing,omitempty"`
+}
+
+// Ranks lists what is wrong with the declared workers; all empty when they are exactly the grid.
+type Ranks struct {
+	// World is the number of ranks over all replicas.
+	World      int64           `json:"world"`
+	Missing    []int64         `json:"missing"`
+	Duplicate  []DuplicateRank `json:"duplicate"`
+	OutOfRange []int64         `json:"out_of_range"`
+	// OffGrid are declared memberships that are not the rank's line of the grid.
+	OffGrid []OffGrid `json:"off_grid"`
+}
+
+// DuplicateRank is a rank that more than one worker claims.
+type DuplicateRank struct {
+	Rank  int64    `json:"rank"`
+	Nodes []string `json:"nodes"`
+}
+
+// OffGrid is a declared group that does not fit the grid. Kind may be one that vLLM does not know.
+type OffGrid struct {
+	Rank     int64   `json:"rank"`
+	Kind     string  `json:"kind"`
+	Declared []int64 `json:"declared"`
+	// Expected is the line of the grid; empty for an unknown kind.
+	Expected []int64 `json:"expected"`
+}
+
+// Domain is a set of nodes that share one /dev/shm, with the smallest numbers seen on them and what the launch needs there.
+type Domain struct {
+	// Nodes are ids, for people.
+	Nodes []string `json:"nodes"`
+	// Ranks is the number of ranks placed here, over all replicas.
+	Ranks int64 `json:"ranks"`
+	// Replicas are the replicas with a rank here.
+	Replicas []int64 `json:"replicas"`
+	// The smallest value seen on the domain's nodes, bytes.
+	ShmTotalBytes    *int64 `json:"shm_total_bytes,omitempty"`
+	ShmFreeBytes     *int64 `json:"shm_free_bytes,omitempty"`
+	MemoryLimitBytes *int64 `json:"memory_limit_bytes,omitempty"`
+	// RegionBytes is what the region files of all replicas here take in /dev/shm; absent without a native offload.
+	RegionBytes *int64 `json:"region_bytes,omitempty"`
+	// ResidentBytes is the part that is populated: all of a region where its engine core runs, else the slots of the ranks
+	// here.
+	ResidentBytes *int64 `json:"resident_bytes,omitempty"`
+	// StaleRegions are leftover region files, each once per domain; absent where no node reported on them.
+	StaleRegions *Stale `json:"stale_regions,omitempty"`
+}
+
+// Stale sums up leftover region files.
+type Stale struct {
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
+	// Names holds the first eight.
+	Names []string `json:"names"`
+}
+
+// Replicas counts the data-parallel replicas and lists those whose ranks live in more than one memory domain.
+type Replicas struct {
+	Count    int64             `json:"count"`
+	Spanning []SpanningReplica `json:"spanning"`
+}
+
+// SpanningReplica is a replica over several memory domains.
+type SpanningReplica struct {
+	Replica int64    `json:"replica"`
+	Nodes   []string `json:"nodes"`
+	// Domains is their number, LargestShare the most ranks of the replica in one of them.
+	Domains      int64 `json:"domains"`
+	LargestShare int64 `json:"largest_share"`
+}
+
+// CoreFact compares each replica's engine core with the replica's first rank.
+type CoreFact struct {
+	// Given is true when the launch says where the core runs.
+	Given bool `json:"given"`
+	// Local counts the replicas whose core shares memory with their first rank.
+	Local  int64         `json:"local"`
+	Remote []CoreReplica `json:"remote"`
+	Open   []CoreReplica `json:"open"`
+}
+
+// CoreReplica is a core that is elsewhere, or not known to be near.
+type CoreReplica struct {
+	Replica int64 `json:"replica"`
+	// FirstRank is the replica's first global rank.
+	FirstRank int64    `json:"first_rank"`
+	CoreNode  string   `json:"core_node,omitempty"`
+	RankNode  string   `json:"rank_node,omitempty"`
+	Missing   []string `json:"missing,omitempty"`
+}
+
+// VersionGroup is the ranks that run one engine version.
+type VersionGroup struct {
+	Version string `json:"version"`
+	// Ranks is for people: "ranks 0-3, 8".
+	Ranks string   `json:"ranks"`
+	Nodes []string `json:"nodes"`
+}
+
+// ConfigurationGroup is the ranks that run one canonical configuration; Differs names the fields in which it differs from
+// the first group's, each as "field: this value, not that value".
+type ConfigurationGroup struct {
+	Ranks   string   `json:"ranks"`
+	Nodes   []string `json:"nodes"`
+	Differs []string `json:"differs"`
+}
+
+// WorkerFact is one declared worker.
+type WorkerFact struct {
+	Rank    int64  `json:"rank"`
+	Node    string `json:"node"`
+	Domain  int64  `json:"domain"`
+	Version string `json:"version,omitempty"`
+}
