@@ -10,9 +10,10 @@ type Facts struct {
 	Engine    EngineFacts  `json:"engine"`
 	Transfer  *Transferred `json:"transfer,omitempty"`
 	Placement Placed       `json:"placement"`
-	// Groups is absent where the sizes of the grid or the placement are unknown.
+	// Groups is absent where the sizes of the grid are unknown or the placement has no source. A rank without a node then
+	// leaves its own groups open.
 	Groups *Groups `json:"groups,omitempty"`
-	// Ranks is absent where no worker was declared.
+	// Ranks is absent where no worker was declared or the sizes of the grid are unknown.
 	Ranks    *Ranks    `json:"ranks,omitempty"`
 	Domains  []Domain  `json:"domains,omitempty"`
 	Replicas *Replicas `json:"replicas,omitempty"`
@@ -97,8 +98,9 @@ type GroupKind struct {
 
 // GroupFacts is one group that spans memory domains, or whose domains are not all known.
 type GroupFacts struct {
-	Ranks   []int64 `json:"ranks"`
-	Replica int64   `json:"replica"`
+	Ranks []int64 `json:"ranks"`
+	// Replica is that of the first rank; DP and EP groups have ranks in every replica.
+	Replica int64 `json:"replica"`
 	// Nodes are the node ids of its ranks, each once, in rank order.
 	Nodes []string `json:"nodes"`
 	// Placed is Ranks by node for people, e.g. "rank 0 on gpu-a, ranks 1-3 on gpu-b".
@@ -137,15 +139,16 @@ type OffGrid struct {
 type Domain struct {
 	// Nodes are ids, for people.
 	Nodes []string `json:"nodes"`
-	// Ranks is the number of ranks placed here, over all replicas.
-	Ranks int64 `json:"ranks"`
+	// Ranks is the number of ranks placed here, over all replicas; absent where the placement has no source.
+	Ranks *int64 `json:"ranks,omitempty"`
 	// Replicas are the replicas with a rank here.
-	Replicas []int64 `json:"replicas"`
+	Replicas []int64 `json:"replicas,omitempty"`
 	// The smallest value seen on the domain's nodes, bytes.
 	ShmTotalBytes    *int64 `json:"shm_total_bytes,omitempty"`
 	ShmFreeBytes     *int64 `json:"shm_free_bytes,omitempty"`
 	MemoryLimitBytes *int64 `json:"memory_limit_bytes,omitempty"`
-	// RegionBytes is what the region files of all replicas here take in /dev/shm; absent without a native offload.
+	// RegionBytes is what the region files of all replicas here take in /dev/shm; absent without a native offload and where
+	// the placement has no source.
 	RegionBytes *int64 `json:"region_bytes,omitempty"`
 	// ResidentBytes is the part that is populated: all of a region where its engine core runs, else the slots of the ranks
 	// here.
@@ -172,7 +175,8 @@ type Replicas struct {
 type SpanningReplica struct {
 	Replica int64    `json:"replica"`
 	Nodes   []string `json:"nodes"`
-	// Domains is their number, LargestShare the most ranks of the replica in one of them.
+	// Domains is their number, LargestShare the most ranks of the replica in one of them. Nodes whose relation is unknown
+	// count as domains of their own.
 	Domains      int64 `json:"domains"`
 	LargestShare int64 `json:"largest_share"`
 }
