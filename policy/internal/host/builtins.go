@@ -1,0 +1,106 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/tiergate/tiergate/policy/internal/rewrite"
+)
+
+// Builtins are the builtin functions that the host lends to its modules.
+type Builtins struct {
+	// Lookup returns OPA's implementation of a function that is not native to the module, or nil if it is not allowed.
+	Lookup func(name string) topdown.BuiltinFunc
+}
+
+// Builtin is one host function.
+type Builtin struct {
+	Name string
+	Func topdown.BuiltinFunc
+}
+
+// silent lists the module's own builtins that return no value exactly when they fail, by their C names. Not in it are min
+// and max, which are rightly undefined for an empty collection, and the comparisons and type tests, which cannot fail.
+var silent = func() map[string]bool {
+	names := map[string]bool{}
+	for family, members := range map[string]string{
+		"opa_arith_":      "plus minus multiply divide abs round ceil floor rem",
+		"opa_array_":      "concat flatten reverse slice",
+		"opa_set_":        "diff intersection union",
+		"opa_sets_":       "intersection union",
+		"opa_bits_":       "or and negate xor shiftleft shiftright",
+		"opa_agg_":        "count sum product sort",
+		"opa_base64_":     "decode encode url_encode url_decode",
+		"opa_cidr_":       "contains intersects",
+		"opa_glob_":       "match",
+		"opa_json_":       "marshal unmarshal",
+		"opa_regex_":      "match find_all_string_submatch",
+		"opa_numbers_":    "range",
+		"opa_to_":         "number",
+		"opa_template_":   "string",
+		"builtin_object_": "filter keys remove union union_n",
+		"builtin_json_":   "remove filter",
+		"opa_strings_": "concat format_int indexof substring lower upper contains startswith endswith reverse split " +
+			"replace replace_n trim trim_left trim_prefix trim_right trim_suffix trim_space",
+	} {
+		for member := range strings.FieldsSeq(members) {
+			names[family+member] = true
+		}
+	}
+	return names
+}()
+
+func (Builtins) failsSilently(name string) bool { return silent[name] }
+
+func (Builtins) siteError(site rewrite.Site) *Error {
+	_, rule, _ := strings.Cut(site.Rule, ".")
+	name := strings.TrimPrefix(strings.TrimPrefix(site.Builtin, "opa_"), "builtin_")
+	return &Error{Kind: ErrBuiltin, Rule: rule, Detail: name + " refused its arguments"}
+}
+
+// callBuiltin runs a host function for the module. Its arguments are read straight from the module's values. A failure is
+// remembered and ends the evaluation as an error, whatever the rule made of the missing value.
+func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
+	b := in.module.calls[id]
+	operands := make([]*ast.Term, len(args))
+	for i, addr := range args {
+		v, err := in.readValue(uint32(addr), 0)
+		if err != nil {
+			panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("read argument %d of %s: %v", i+1, b.Name, err)}})
+		}
+		operands[i] = ast.NewTerm(v)
+	}
+	var out *ast.Term
+	err := b.Func(topdown.BuiltinContext{Context: in.eval.Context}, operands, func(t *ast.Term) error {
+		out = t
+		return nil
+	})
+	if err != nil {
+		if in.builtinErr == nil {
+			in.builtinErr = &Error{Kind: ErrBuiltin, Detail: b.Name + ": " + err.Error()}
+		}
+		return 0
+	}
+	if out == nil {
+		return 0
+	}
+	return in.writeValue(out.Value)
+}
+
+// writeValue stores a value in Rego syntax and has the module parse it.
+func (in *Instance) writeValue(v ast.Value) uint32 {
+	text := []byte(v.String())
+	addr, err := in.write(text)
+	if err == nil {
+		addr, err = in.call(in.parse, uint64(addr), uint64(len(text)))
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		panic(abort{e})
+	}
+	return addr
+}
