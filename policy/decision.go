@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy/internal/host"
+	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm"
+)
+
+// Decision is the answer to a launch.
+type Decision struct {
+	// Outcome is allow, deny or unknown.
+	Outcome string
+	// JSON is the verdict, a v1.Verdict.
+	JSON []byte
+	// Revision and Digest are those in the verdict.
+	Revision, Digest string
+}
+
+// Launch is the stage at which a launcher asks.
+const Launch = "launch"
+
+// Decide judges a launch. An error means that there is no answer: an input that cannot be judged (from packages topology
+// and topology/vllm), an evaluation that failed (an *Error with CodeEvaluation), or a context that ended.
+func (e *Engine) Decide(ctx context.Context, launch *v1.Launch) (Decision, error) {
+	var d Decision
+	err := e.evaluate(ctx, launch, Verdict, func(s *snapshot, w *work) error {
+		var err error
+		d, err = s.finish(w)
+		return err
+	})
+	return d, err
+}
+
+// Query evaluates an entry point that the policy declares over the facts of a launch and returns its JSON result.
+func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]byte, error) {
+	if path == Verdict {
+		d, err := e.Decide(ctx, launch)
+		return d.JSON, err
+	}
+	var out []byte
+	err := e.evaluate(ctx, launch, path, func(_ *snapshot, w *work) error {
+		out = append(out, w.result...)
+		return nil
+	})
+	return out, err
+}
+
+// Facts returns what the rules see of a launch, as JSON.
+func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
+	s, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(context.Background()) //nolint:errcheck // as in Info
+	w := &work{}
+	if err := w.fold(launch, s.needs, e.opts.Now()); err != nil {
+		return nil, err
+	}
+	return w.input(), nil
+}
+
+// work is the memory of one decision, reused.
+type work struct {
+	engine *topology.Engine
+	// keyed is the digest of the revision followed by the facts, so that one hash over it is the verdict's digest.
+	keyed  []byte
+	result []byte
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+func (w *work) input() []byte { return w.keyed[sha256.Size:] }
+
+// fold turns a launch into the facts document.
+func (w *work) fold(launch *v1.Launch, needs topology.Needs, now time.Time) error {
+	engine, err := vllm.Resolve(launch)
+	if err != nil {
+		return err
+	}
+	w.engine = engine
+	facts, err := topology.Fold(launch, engine, topology.FoldOptions{
+		Stage: Launch, Now: now.UTC().Truncate(time.Minute).Format(time.RFC3339), Needs: needs,
+	})
+	if err != nil {
+		return err
+	}
+	buf := appender{append(w.keyed[:0], make([]byte, sha256.Size)...)}
+	err = json.MarshalWrite(&buf, facts)
+	w.keyed = buf.b
+	if err != nil {
+		return fmt.Errorf("write facts: %w", err)
+	}
+	return nil
+}
+
+type appender struct{ b []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+func (e *Engine) evaluate(ctx context.Context, launch *v1.Launch, path string, use func(*snapshot, *work) error) error {
+	s, err := e.acquire()
+	if err != nil {
+		return err
+	}
+	defer s.release(ctx) //nolint:errcheck // as in Info
+	entrypoint, ok := s.module.Entrypoint(path)
+	if !ok {
+		return fmt.Errorf("%w: %s; there are %s", ErrNoEntrypoint, path, strings.Join(s.entrypoints, ", "))
+	}
+	w := works.Get().(*work)
+	defer works.Put(w)
+	if err := w.fold(launch, s.needs, e.opts.Now()); err != nil {
+		return err
+	}
+	var defined bool
+	w.result, defined, err = s.pool.Eval(ctx, entrypoint, w.input(), w.result[:0])
+	if err != nil {
+		return s.explain(err)
+	}
+	if !defined {
+		return s.undefined(ctx, w)
+	}
+	return use(s, w)
+}
+
+// verdictCore is what data.tiergate.verdict evaluates to; the checks stay as they are.
+type verdictCore struct {
+	Assumed  jsontext.Value `json:"assumed"`
+	Checks   jsontext.Value `json:"checks"`
+	Disabled jsontext.Value `json:"disabled"`
+	Outcome  string         `json:"outcome"`
+	Probe    bool           `json:"probe"`
+}
+
+// finish adds what the rules do not know: the groups to probe in full, the revision and the digest.
+func (s *snapshot) finish(w *work) (Decision, error) {
+	var core verdictCore
+	if err := json.Unmarshal(w.result, &core, json.RejectUnknownMembers(true)); err != nil {
+		return Decision{}, &Error{Code: CodeEvaluation, Message: "the verdict is malformed: " + err.Error(), Err: ErrUndefined}
+	}
+	copy(w.keyed, s.digest[:])
+	d := Decision{Outcome: core.Outcome, Revision: s.revision, Digest: digestText(sha256.Sum256(w.keyed))}
+	out := make([]byte, 0, len(w.result)+256)
+	out = append(append(append(out, `{"outcome":"`...), core.Outcome...), `","checks":`...)
+	out = append(append(out, core.Checks...), `,"probe":`...)
+	if core.Probe {
+		var err error
+		if out, err = appendJSON(out, topology.ProbeGroups(w.engine)); err != nil {
+			return Decision{}, fmt.Errorf("write probe groups: %w", err)
+		}
+	} else {
+		out = append(out, `[]`...)
+	}
+	for _, optional := range []struct {
+		name  string
+		value jsontext.Value
+	}{{`,"assumed":`, core.Assumed}, {`,"disabled":`, core.Disabled}} {
+		if len(optional.value) > len(`[]`) {
+			out = append(append(out, optional.name...), optional.value...)
+		}
+	}
+	out = append(append(append(out, `,"revision":"`...), d.Revision...), `","digest":"`...)
+	d.JSON = append(append(out, d.Digest...), `"}`...)
+	return d, nil
+}
+
+func appendJSON(out []byte, v any) ([]byte, error) {
+	buf := appender{out}
+	err := json.MarshalWrite(&buf, v)
+	return buf.b, err
+}
+
+func digestText(d [sha256.Size]byte) string { return "sha256:" + hex.EncodeToString(d[:]) }
+
+// undefined names the checks that gave no proper result when there is no verdict.
+func (s *snapshot) undefined(ctx context.Context, w *work) error {
+	out := &Error{Code: CodeEvaluation, Message: ErrUndefined.Error(), Err: ErrUndefined}
+	broken, _, err := s.pool.Eval(ctx, s.broken, w.input(), nil)
+	if err != nil {
+		return s.explain(err)
+	}
+	var ids []string
+	if json.Unmarshal(broken, &ids) == nil && len(ids) > 0 {
+		p := s.rules[checksPrefix+ids[0]+".violations"]
+		out.File, out.Row = p.file, p.row
+		out.Message = fmt.Sprintf("check %s gives no proper result: applies must be true or false, every violation an object "+
+			"with a text as message, every unknown fact a text", strings.Join(ids, ", "))
+	}
+	return out
+}
+
+// explain adds the place in the rules to an evaluation error.
+func (s *snapshot) explain(err error) error {
+	var failed *host.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	out := &Error{Code: CodeEvaluation, File: failed.File, Row: failed.Row, Message: failed.Error(), Err: failed}
+	if p, known := s.rules[failed.Rule]; known && out.File == "" {
+		out.File, out.Row = p.file, p.row
+	}
+	if failed.File != "" {
+		out.Message = strings.TrimPrefix(out.Message, fmt.Sprintf("%s:%d: ", failed.File, failed.Row))
+	}
+	return out
+}

@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/util"
+
+	"github.com/tiergate/tiergate/rego"
+)
+
+// parsed is a set of rule files that were parsed, with the checks among them.
+type parsed struct {
+	modules map[string]*ast.Module
+	checks  []*Check
+	// entrypoints are the rules and packages whose METADATA says entrypoint: true, e.g. tiergate/verdict.
+	entrypoints []string
+}
+
+// parse parses the modules and refuses what DESIGN calls refusals at load, all of them at once.
+func parse(modules []file) (*parsed, error) {
+	p := &parsed{modules: map[string]*ast.Module{}}
+	var errs Errors
+	owners := map[string]string{}
+	for _, f := range modules {
+		m, err := parseModule(f)
+		if err != nil {
+			errs = append(errs, fromOPA(err, CodeParse)...)
+			continue
+		}
+		p.modules[f.path] = m
+		errs = append(errs, allowedPackage(m, f.builtIn)...)
+		p.entrypoints = append(p.entrypoints, declaredEntrypoints(m)...)
+		if !isCheck(m) {
+			continue
+		}
+		c, wrong := readCheck(m, f.builtIn)
+		errs = append(errs, wrong...)
+		if first, taken := owners[c.ID]; taken {
+			errs = append(errs, at(CodeCheck, m.Package.Location, "check %s is defined already in %s", c.ID, first))
+		}
+		owners[c.ID] = f.path
+		p.checks = append(p.checks, c)
+	}
+	slices.SortFunc(p.checks, func(a, b *Check) int { return strings.Compare(a.ID, b.ID) })
+	return p, errs.orNil()
+}
+
+func parseModule(f file) (*ast.Module, error) {
+	return ast.ParseModuleWithOpts(f.path, string(f.text), ast.ParserOptions{
+		ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: capabilities(),
+	})
+}
+
+// allowedPackage keeps a site from adding rules to the packages that make the verdict: under tiergate it may only add
+// checks.
+func allowedPackage(m *ast.Module, builtIn bool) Errors {
+	path := m.Package.Path.String()
+	if builtIn || path != "data.tiergate" && !strings.HasPrefix(path, "data.tiergate.") || isCheck(m) {
+		return nil
+	}
+	return Errors{at(CodePackage, m.Package.Location,
+		"package %s belongs to Tiergate; a site's checks are in tiergate.checks.<area>.<name>, its helpers in packages of other names",
+		strings.TrimPrefix(path, "data."))}
+}
+
+func declaredEntrypoints(m *ast.Module) (paths []string) {
+	for _, a := range m.Annotations {
+		if a.Entrypoint {
+			ref := a.GetTargetPath()
+			parts := make([]string, 0, len(ref))
+			for _, term := range ref[1:] {
+				if s, ok := term.Value.(ast.String); ok {
+					parts = append(parts, string(s))
+				}
+			}
+			paths = append(paths, strings.Join(parts, "/"))
+		}
+	}
+	return paths
+}
+
+// inputSchema is the type of input in every module, so that a wrong field name does not compile.
+func inputSchema() (*ast.SchemaSet, error) {
+	text, err := rego.FS.ReadFile("schemas/input.json")
+	if err != nil {
+		return nil, err
+	}
+	var schema any
+	if err := util.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("read input schema: %w", err)
+	}
+	set := ast.NewSchemaSet()
+	set.Put(ast.SchemaRootRef, schema)
+	return set, nil
+}
+
+// check type-checks modules together and reports everything that is wrong in one list.
+func typeCheck(modules map[string]*ast.Module) error {
+	schemas, err := inputSchema()
+	if err != nil {
+		return err
+	}
+	c := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true).
+		SetErrorLimit(0).WithStrict(true)
+	copies := make(map[string]*ast.Module, len(modules))
+	for path, m := range modules {
+		copies[path] = m.Copy() // the compiler rewrites what it is given
+	}
+	if c.Compile(copies); c.Failed() {
+		return fromOPA(c.Errors, CodeType).orNil()
+	}
+	return nil
+}
+
+// fromOPA turns OPA's errors into ours. Its details show what names there are instead of a wrong one.
+func fromOPA(err error, code string) (out Errors) {
+	var list ast.Errors
+	var one *ast.Error
+	switch {
+	case errors.As(err, &list):
+	case errors.As(err, &one):
+		list = ast.Errors{one}
+	default:
+		return Errors{{Code: code, Message: err.Error()}}
+	}
+	for _, e := range list {
+		converted := at(code, e.Location, "%s", e.Message)
+		if strings.Contains(e.Message, "undefined function") {
+			converted.Code = CodeBuiltin
+			converted.Message += ": Tiergate allows deterministic builtins with bounded cost only, and this is none of them"
+		}
+		if e.Details != nil {
+			converted.Message += "\n  " + strings.Join(e.Details.Lines(), "\n  ")
+		}
+		out = append(out, converted)
+	}
+	slices.SortStableFunc(out, func(a, b *Error) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Row - b.Row
+	})
+	return out
+}

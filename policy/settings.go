@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+)
+
+// Settings are what a site decides about the checks, in its data under data.settings.
+type Settings struct {
+	// Enforcement overrides a check's own by id: deny, warn or dryrun.
+	Enforcement map[string]string `json:"enforcement"`
+	// Disabled turns shipped checks off; each needs an owner and a reason.
+	Disabled []v1.Disabled `json:"disabled"`
+	Waivers  []Waiver      `json:"waivers"`
+	// Features lists the engine versions for which the site relies on a feature, by its name: mirror.
+	Features map[string][]string `json:"features"`
+}
+
+// Waiver accepts the failure of a check for some engines until a date: it turns a deny into a warn.
+type Waiver struct {
+	Check string `json:"check"`
+	// Engine is an engine id, or a prefix of one ending in *.
+	Engine string `json:"engine"`
+	Owner  string `json:"owner"`
+	Reason string `json:"reason"`
+	// Expires is a date or an RFC 3339 time.
+	Expires string `json:"expires"`
+	// AcceptCorruption must be true in a waiver for tiering.node_local.
+	AcceptCorruption bool `json:"accept_corruption,omitempty"`
+	// Void says why a waiver has no effect; set at load.
+	Void string `json:"void,omitempty"`
+}
+
+// nodeLocal is the check that guards against silently corrupted answers.
+const nodeLocal = "tiering.node_local"
+
+// apply reads data.settings and puts it into the checks.
+func applySettings(data map[string]any, checks []*Check) (Errors, error) {
+	raw, given := data["settings"]
+	if !given {
+		return nil, nil
+	}
+	text, err := asJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read data.settings: %w", err)
+	}
+	var s Settings
+	if err := json.Unmarshal(text, &s, json.RejectUnknownMembers(true)); err != nil {
+		return Errors{{Code: CodeSettings, Message: "data.settings: " + err.Error()}}, nil
+	}
+	a := applier{checks: map[string]*Check{}}
+	for _, c := range checks {
+		a.checks[c.ID] = c
+	}
+	a.enforce(s.Enforcement)
+	a.disable(s.Disabled)
+	a.waive(s.Waivers)
+	for feature := range s.Features {
+		if feature != "mirror" {
+			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
+		}
+	}
+	return a.errs, nil
+}
+
+type applier struct {
+	checks map[string]*Check
+	errs   Errors
+}
+
+func (a *applier) refuse(format string, args ...any) {
+	a.errs = append(a.errs, &Error{Code: CodeSettings, Message: fmt.Sprintf(format, args...)})
+}
+
+func (a *applier) find(id, where string) *Check {
+	c := a.checks[id]
+	if c == nil {
+		ids := make([]string, 0, len(a.checks))
+		for known := range a.checks {
+			ids = append(ids, known)
+		}
+		slices.Sort(ids)
+		a.refuse("%s names check %q, which does not exist; there are %s", where, id, strings.Join(ids, ", "))
+	}
+	return c
+}
+
+func (a *applier) enforce(overrides map[string]string) {
+	for id, enforcement := range overrides {
+		if c := a.find(id, "data.settings.enforcement"); c != nil && !c.set("enforcement", enforcement) {
+			a.refuse("data.settings.enforcement: %s is %q; %s", id, enforcement, customForms["enforcement"])
+		}
+	}
+}
+
+func (a *applier) disable(list []v1.Disabled) {
+	for i, d := range list {
+		where := fmt.Sprintf("data.settings.disabled[%d]", i)
+		c := a.find(d.ID, where)
+		if d.Owner == "" || d.Reason == "" {
+			a.refuse("%s turns %s off without an owner and a reason", where, d.ID)
+		}
+		if c != nil {
+			c.Disabled = &d
+		}
+	}
+}
+
+// waive attaches waivers to their checks. One that is not complete is kept, void, with the reason; it must not stop the
+// rest of the policy from loading, since that would make every old waiver a time bomb.
+func (a *applier) waive(waivers []Waiver) {
+	for i, w := range waivers {
+		c := a.find(w.Check, fmt.Sprintf("data.settings.waivers[%d]", i))
+		if c == nil {
+			continue
+		}
+		expires, readable := parseExpiry(w.Expires)
+		switch {
+		case w.Owner == "" || w.Reason == "":
+			w.Void = "it has no owner or no reason"
+		case !readable:
+			w.Void = fmt.Sprintf("its expiry %q is neither a date nor an RFC 3339 time", w.Expires)
+		case w.Engine == "" || strings.Contains(strings.TrimSuffix(w.Engine, "*"), "*"):
+			w.Void = fmt.Sprintf("its engine %q is neither an id nor a prefix ending in *", w.Engine)
+		case w.Check == nodeLocal && !w.AcceptCorruption:
+			w.Void = "a waiver for tiering.node_local also needs accept_corruption: true"
+		default:
+			w.Expires = expires
+		}
+		c.Waivers = append(c.Waivers, w)
+	}
+}
+
+// parseExpiry returns the moment in the form of input.now, so that the rules can compare the two as text.
+func parseExpiry(s string) (string, bool) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC().Format(time.RFC3339), true
+		}
+	}
+	return "", false
+}

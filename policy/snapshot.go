@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy/internal/host"
+	"github.com/tiergate/tiergate/topology"
+)
+
+// The entry points of every revision: the verdict, and the checks without a proper result when there is no verdict.
+const (
+	Verdict    = "tiergate/verdict"
+	brokenPath = "tiergate/generated/broken"
+)
+
+// snapshot is one revision: sources, module, data and digest, immutable. It is swapped whole and freed when the last
+// evaluation on it has ended.
+type snapshot struct {
+	revision    string
+	digest      [sha256.Size]byte // over module and data
+	checks      []*Check
+	needs       topology.Needs
+	entrypoints []string
+	rules       map[string]place // by path, e.g. data.tiergate.verdict
+
+	pool            *host.Pool
+	module          *host.Module
+	verdict, broken int32
+
+	refs atomic.Int64
+}
+
+type place struct {
+	file string
+	row  int
+}
+
+// build turns sources into a snapshot; any refusal leaves whatever was in force untouched.
+func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapshot, error) {
+	p, data, err := prepare(src)
+	if err != nil {
+		return nil, err
+	}
+	entrypoints := p.entrypoints
+	for _, own := range []string{Verdict, brokenPath} {
+		if !slices.Contains(entrypoints, own) {
+			entrypoints = append(entrypoints, own)
+		}
+	}
+	wasm, err := compileWasm(ctx, p.modules, entrypoints)
+	if err != nil {
+		return nil, err
+	}
+	limits := host.Limits{MaxPages: opts.MaxPages, RetirePages: opts.MaxPages / 4, Budget: opts.Budget}
+	module, err := h.Load(ctx, wasm, data, builtins(), limits)
+	if err != nil {
+		return nil, fmt.Errorf("load policy: %w", err)
+	}
+	s := &snapshot{
+		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: places(p),
+		module: module, pool: host.NewPool(module, opts.Instances),
+	}
+	s.verdict, _ = module.Entrypoint(Verdict)
+	s.broken, _ = module.Entrypoint(brokenPath)
+	s.digest = digestOf(wasm, data)
+	s.revision = hex.EncodeToString(s.digest[:6])
+	s.refs.Store(1)
+	return s, nil
+}
+
+// prepare parses, refuses and type-checks, and returns the modules with the generated one and the data document.
+func prepare(src *files) (*parsed, []byte, error) {
+	p, err := parse(src.modules)
+	if err != nil {
+		return nil, nil, err
+	}
+	if errs, err := applySettings(src.data, p.checks); err != nil || errs != nil {
+		return nil, nil, cmpErr(errs.orNil(), err)
+	}
+	active := enabled(p.checks)
+	if !slices.ContainsFunc(active, func(c *Check) bool { return c.Enforcement == v1.EnforceDeny }) {
+		return nil, nil, Errors{{
+			Code:    CodeNoDeny,
+			Message: "no enabled check has the enforcement deny, so nothing would ever be refused; enable one",
+		}}
+	}
+	generated, err := parseModule(file{path: generatedFile, text: []byte(generate(active)), builtIn: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("generate results: %w", err)
+	}
+	p.modules[generatedFile] = generated
+	if err := typeCheck(p.modules); err != nil {
+		return nil, nil, err
+	}
+	doc := maps.Clone(src.data)
+	doc["checks"], doc["disabled"] = generatedData(p.checks)
+	data, err := asJSON(doc)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write data: %w", err)
+	}
+	return p, data, nil
+}
+
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// places maps rule paths to where they are defined, for errors of an evaluation.
+func places(p *parsed) map[string]place {
+	out := map[string]place{}
+	for path, m := range p.modules {
+		for _, rule := range m.Rules {
+			ref := rule.Ref().GroundPrefix().String()
+			if _, taken := out[ref]; !taken {
+				out[ref] = place{path, rule.Location.Row}
+			}
+		}
+	}
+	return out
+}
+
+func digestOf(wasm, data []byte) [sha256.Size]byte {
+	w, d := sha256.Sum256(wasm), sha256.Sum256(data)
+	return sha256.Sum256(append(w[:], d[:]...))
+}
+
+// retain takes a reference unless the snapshot is being freed.
+func (s *snapshot) retain() bool {
+	for {
+		n := s.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (s *snapshot) release(ctx context.Context) error {
+	if s.refs.Add(-1) == 0 {
+		return s.pool.Close(context.WithoutCancel(ctx))
+	}
+	return nil
+}
