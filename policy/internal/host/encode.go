@@ -143,9 +143,12 @@ func (e *encoder) number() uint32 {
 		}
 	}
 	text := e.text[start:e.at]
-	if integer && len(text) <= 18 {
-		n, _ := strconv.ParseInt(string(text), 10, 64)
-		return e.integer(n)
+	// The runtime's arithmetic prints integers with "%d" and so takes the low 32 bits of larger ones; it keeps them as text
+	// itself, and -0, which hashes apart from 0.
+	if integer && len(text) <= len("-2147483648") && string(text) != "-0" {
+		if n, err := strconv.ParseInt(string(text), 10, 32); err == nil {
+			return e.integer(n)
+		}
 	}
 	addr := e.header(numberBytes, tagNumber, numberRef)
 	e.put(addr+8, e.base+uint32(start))
