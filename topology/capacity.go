@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
@@ -18,10 +19,7 @@ func (p *Placement) domains() []Domain {
 		return nil
 	}
 	list := make([]Domain, p.nodes.domains)
-	stale := make([]staleRegions, 0, 1)
-	for i, names := range p.domainNodes() {
-		list[i].Nodes = names
-	}
+	p.nameNodes(list)
 	for i := range p.nodes.list {
 		n := &p.nodes.list[i]
 		if n.facts == nil {
@@ -31,36 +29,29 @@ func (p *Placement) domains() []Domain {
 		if n.facts.Memory != nil {
 			d.MemoryLimitBytes = smaller(d.MemoryLimitBytes, n.facts.Memory.LimitBytes)
 		}
-		if shm := n.facts.Shm; shm != nil {
-			d.ShmTotalBytes = smaller(d.ShmTotalBytes, shm.TotalBytes)
-			d.ShmFreeBytes = smaller(d.ShmFreeBytes, shm.FreeBytes)
-			if shm.StaleRegions != nil {
-				stale = append(stale, staleRegions{n.domain, shm.StaleRegions})
-			}
+		if n.facts.Shm != nil {
+			d.ShmTotalBytes = smaller(d.ShmTotalBytes, n.facts.Shm.TotalBytes)
+			d.ShmFreeBytes = smaller(d.ShmFreeBytes, n.facts.Shm.FreeBytes)
 		}
 	}
-	sumStale(list, stale)
+	p.sumStale(list)
 	return list
 }
 
-// domainNodes lists the node ids of each domain, all in one buffer.
-func (p *Placement) domainNodes() [][]string {
-	ends := make([]int, p.nodes.domains+1)
+// nameNodes writes the node ids of each domain, all into one buffer.
+func (p *Placement) nameNodes(list []Domain) {
+	counts := make([]int, len(list))
 	for i := range p.nodes.list {
-		ends[p.nodes.list[i].domain+1]++
+		counts[p.nodes.list[i].domain]++
 	}
-	for d := 1; d < len(ends); d++ {
-		ends[d] += ends[d-1]
-	}
-	names, lists := make([]string, len(p.nodes.list)), make([][]string, p.nodes.domains)
-	for d := range lists {
-		lists[d] = names[ends[d]:ends[d]:ends[d+1]]
+	names := make([]string, len(p.nodes.list))
+	for d, count := range counts {
+		list[d].Nodes, names = names[:0:count], names[count:]
 	}
 	for i := range p.nodes.list {
-		n := &p.nodes.list[i]
-		lists[n.domain] = append(lists[n.domain], n.id)
+		d := &list[p.nodes.list[i].domain]
+		d.Nodes = append(d.Nodes, p.nodes.list[i].id)
 	}
-	return lists
 }
 
 func smaller(a, b *int64) *int64 {
@@ -70,35 +61,47 @@ func smaller(a, b *int64) *int64 {
 	return a
 }
 
-// staleRegions is what one node reported for its domain.
-type staleRegions struct {
-	domain  int32
-	regions []v1.StaleRegion
+// leftover is a region file that a node of a domain reported.
+type leftover struct {
+	domain int32
+	v1.StaleRegion
 }
 
 // sumStale adds up leftover files by domain. Two nodes of a domain see the same file, so that a name counts once, with the
-// larger of its sizes.
-func sumStale(list []Domain, reports []staleRegions) {
-	slices.SortStableFunc(reports, func(a, b staleRegions) int { return cmp.Compare(a.domain, b.domain) })
-	for len(reports) > 0 {
-		domain := reports[0].domain
-		var all []v1.StaleRegion
-		for len(reports) > 0 && reports[0].domain == domain {
-			all = append(all, reports[0].regions...)
-			reports = reports[1:]
+// larger of its sizes. An empty report says that there are none.
+func (p *Placement) sumStale(list []Domain) {
+	var all []leftover
+	// Most domains have none: they share one answer.
+	var none *Stale
+	for i := range p.nodes.list {
+		n := &p.nodes.list[i]
+		if n.facts == nil || n.facts.Shm == nil || n.facts.Shm.StaleRegions == nil {
+			continue
 		}
-		slices.SortFunc(all, func(a, b v1.StaleRegion) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.Bytes, a.Bytes))
-		})
-		all = slices.CompactFunc(all, func(a, b v1.StaleRegion) bool { return a.Name == b.Name })
-		stale := &Stale{Count: int64(len(all)), Names: make([]string, 0, min(len(all), maxStaleNames))}
-		for _, region := range all {
-			stale.Bytes = saturatingSum(stale.Bytes, region.Bytes)
-			if len(stale.Names) < maxStaleNames {
-				stale.Names = append(stale.Names, region.Name)
-			}
+		if none == nil {
+			none = &Stale{Names: []string{}}
 		}
-		list[domain].StaleRegions = stale
+		list[n.domain].StaleRegions = none
+		for _, region := range n.facts.Shm.StaleRegions {
+			all = append(all, leftover{n.domain, region})
+		}
+	}
+	slices.SortFunc(all, func(a, b leftover) int {
+		return cmp.Or(cmp.Compare(a.domain, b.domain), strings.Compare(a.Name, b.Name), cmp.Compare(b.Bytes, a.Bytes))
+	})
+	for i, file := range all {
+		if i > 0 && all[i-1].domain == file.domain && all[i-1].Name == file.Name {
+			continue
+		}
+		if list[file.domain].StaleRegions == none {
+			list[file.domain].StaleRegions = &Stale{}
+		}
+		sum := list[file.domain].StaleRegions
+		sum.Count++
+		sum.Bytes = saturatingSum(sum.Bytes, file.Bytes)
+		if len(sum.Names) < maxStaleNames {
+			sum.Names = append(sum.Names, file.Name)
+		}
 	}
 }
 
@@ -117,7 +120,7 @@ func regionBytes(t *Transfer) int64 {
 // load writes into each domain how many ranks it holds, of which replicas, and what their regions take there. Resident are
 // all bytes of a region where the replica's core is, which populates it, else the slots of the ranks here. A core that is
 // not known to be here counts as elsewhere: that is a lower bound, so that the check never denies on a guess.
-func (p *Placement) load(list []Domain, shares []share, region int64, coreDomain func(replica int64) int32) {
+func (p *Placement) load(list []Domain, shares []share, region int64, coreDomain func(replica int32) int32) {
 	numbers, replicas := make([]int64, 3*len(list)), make([]int64, len(shares))
 	held := make([]int, len(list))
 	for _, s := range shares {
@@ -134,12 +137,12 @@ func (p *Placement) load(list []Domain, shares []share, region int64, coreDomain
 	world := p.Grid.Replica()
 	for _, s := range shares {
 		d, own := &list[s.domain], numbers[3*s.domain:3*s.domain+3]
-		d.Replicas = append(d.Replicas, s.replica)
+		d.Replicas = append(d.Replicas, int64(s.replica))
 		resident := region
 		if coreDomain(s.replica) != s.domain {
-			resident = slots(region, s.ranks, world)
+			resident = slots(region, int64(s.ranks), world)
 		}
-		own[0] += s.ranks
+		own[0] += int64(s.ranks)
 		own[1] = saturatingSum(own[1], region)
 		own[2] = saturatingSum(own[2], resident)
 	}

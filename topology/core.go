@@ -9,19 +9,19 @@ func (f *folder) coreOnFirstRank() bool {
 }
 
 // coreNode is the index of the node where a replica's core is, or unplaced.
-func (f *folder) coreNode(replica int64) int32 {
+func (f *folder) coreNode(replica int32) int32 {
 	switch {
 	case f.p.core != unplaced:
 		return f.p.core
 	case f.coreOnFirstRank() && f.p.at != nil:
-		return f.p.at[replica*f.p.Grid.Replica()]
+		return f.p.at[int64(replica)*f.p.Grid.Replica()]
 	default:
 		return unplaced
 	}
 }
 
 // coreDomain is the memory domain of a replica's core, or unplaced where the core may be elsewhere.
-func (f *folder) coreDomain(replica int64) int32 {
+func (f *folder) coreDomain(replica int32) int32 {
 	if at := f.coreNode(replica); at != unplaced {
 		return f.p.nodes.list[at].domain
 	}

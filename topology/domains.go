@@ -1,6 +1,9 @@
 package topology
 
-import "strings"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // evidence is what tells the memory domain of a node.
 type evidence uint8
@@ -32,18 +35,24 @@ type domainKey struct{ boot, device string }
 // classify finds out what tells the domain of each node and numbers the domains: nodes with equal keys share one, any
 // other node is alone in its own until a fact says more.
 func (n *nodes) classify(stage string) {
-	keys := make(map[domainKey]int32)
+	// Each key is found through the first node that has it.
+	firsts := newHashIndex(len(n.list))
 	for i := range n.list {
 		node := &n.list[i]
 		key, host := node.key()
 		node.evidence = weigh(key, host, stage)
 		node.domain = int32(n.domains)
 		if key.boot != "" && key.device != "" {
-			if domain, ok := keys[key]; ok {
-				node.domain = domain
+			hash := maphash.Comparable(hashSeed, key)
+			first := firsts.find(hash, func(other int32) bool {
+				known, _ := n.list[other].key()
+				return known == key
+			})
+			if first >= 0 {
+				node.domain = n.list[first].domain
 				continue
 			}
-			keys[key] = node.domain
+			firsts.put(hash, int32(i))
 		}
 		n.domains++
 	}

@@ -38,23 +38,29 @@ func Fold(launch *v1.Launch, engine *Engine, opts FoldOptions) (*Facts, error) {
 	if opts.Stage != StageLaunch && opts.Stage != StageRegistration {
 		return nil, fmt.Errorf("stage %q: allowed are %s and %s", opts.Stage, StageLaunch, StageRegistration)
 	}
-	f := &folder{launch: launch, engine: engine, opts: opts, p: &Placement{}}
+	f := &folder{launch: launch, engine: engine, opts: opts}
 	if err := f.p.place(launch, engine, opts.Stage); err != nil {
 		return nil, err
 	}
-	return f.fold(), nil
+	f.fold()
+	return &f.facts, nil
 }
 
-// folder is one launch on its way to facts.
+// folder is one launch on its way to facts. The parts that facts point to are fields, so that they come in one allocation.
 type folder struct {
 	launch *v1.Launch
 	engine *Engine
 	opts   FoldOptions
-	p      *Placement
+	p      Placement
+	survey survey
+
+	facts  Facts
+	groups Groups
+	kinds  [len(probedKinds)]GroupKind
 }
 
-func (f *folder) fold() *Facts {
-	facts := &Facts{
+func (f *folder) fold() {
+	f.facts = Facts{
 		Now:            f.opts.Now,
 		Stage:          f.opts.Stage,
 		Engine:         engineFacts(f.engine, f.p.Grid),
@@ -67,36 +73,44 @@ func (f *folder) fold() *Facts {
 		Configurations: f.configurations(),
 	}
 	if f.p.at != nil {
-		s := newSurvey(f.p)
-		shares := s.shares()
-		facts.Groups = f.groups(s)
-		facts.Replicas = s.replicas(shares)
-		f.p.load(facts.Domains, shares, f.region(), f.coreDomain)
+		f.survey.start(&f.p)
+		shares := f.survey.shares()
+		f.facts.Groups = f.surveyGroups()
+		f.facts.Replicas = f.survey.replicas(shares)
+		f.p.load(f.facts.Domains, shares, f.region(), f.coreDomain)
 	}
 	if f.opts.Needs.Workers {
-		facts.Workers = f.workers()
+		f.facts.Workers = f.workers()
 	}
-	return facts
 }
 
-// groups surveys the kinds that every policy may read and those that this one needs.
-func (f *folder) groups(s *survey) *Groups {
+// surveyGroups surveys the kinds that every policy may read and those that this one needs.
+func (f *folder) surveyGroups() *Groups {
 	grid, needs := f.p.Grid, f.opts.Needs
-	groups := &Groups{
-		TP:  s.kind(grid.Lines(TP)),
-		PP:  s.kind(grid.Lines(PP)),
-		PCP: s.kind(grid.Lines(PCP)),
+	for i, kind := range probedKinds {
+		f.survey.kind(&f.kinds[i], grid.Lines(kind))
 	}
+	f.groups.TP, f.groups.PP, f.groups.PCP = &f.kinds[0], &f.kinds[1], &f.kinds[2]
 	if needs.DCP && f.engine.unresolved(SettingDecodeContext) == nil {
-		groups.DCP = s.kind(grid.DecodeLines(f.engine.DecodeContext, DecodePrefillFastest))
+		f.groups.DCP = f.extra(grid.DecodeLines(f.engine.DecodeContext, DecodePrefillFastest))
 	}
 	if needs.DP {
-		groups.DP = s.kind(grid.Lines(DP))
+		f.groups.DP = f.extra(grid.Lines(DP))
 	}
 	if needs.EP {
-		groups.EP = s.kind(grid.Lines(EP))
+		f.groups.EP = f.extra(grid.Lines(EP))
 	}
-	return groups
+	return &f.groups
+}
+
+// extra surveys a kind that few policies read; it is nil where the kind has no groups.
+func (f *folder) extra(lines Lines) *GroupKind {
+	if lines.Count == 0 {
+		return nil
+	}
+	facts := &GroupKind{}
+	f.survey.kind(facts, lines)
+	return facts
 }
 
 // region is the size of a replica's region files, 0 where there are none or the transfer configuration is not known.

@@ -10,33 +10,70 @@ const maxRuns = 16
 
 // RankList names ranks for people, runs of consecutive ones joined: "rank 3", "ranks 0-3, 8". After sixteen runs it counts
 // the rest.
-func RankList(ranks []int64) string { return string(appendRankList(nil, ranks)) }
+func RankList(ranks []int64) string {
+	var w rankWriter
+	for _, rank := range ranks {
+		w.add(rank)
+	}
+	return string(w.finish())
+}
 
-func appendRankList(dst []byte, ranks []int64) []byte {
-	if len(ranks) == 1 {
-		return strconv.AppendInt(append(dst, "rank "...), ranks[0], 10)
+// rankWriter writes a rank list without having it all at once. The run from first to last is still open.
+type rankWriter struct {
+	text        []byte
+	total, runs int
+	rest        int
+	first, last int64
+}
+
+func (w *rankWriter) add(rank int64) {
+	w.total++
+	switch {
+	case w.total == 1:
+		w.first = rank
+	case w.runs == maxRuns:
+		w.rest++
+		return
+	case rank != w.last+1:
+		w.close()
+		if w.runs == maxRuns {
+			w.rest++
+			return
+		}
+		w.first = rank
 	}
-	dst = append(dst, "ranks "...)
-	for runs, start := 0, 0; start < len(ranks); runs++ {
-		if runs == maxRuns {
-			dst = append(dst, " and "...)
-			dst = strconv.AppendInt(dst, int64(len(ranks)-start), 10)
-			return append(dst, " more"...)
-		}
-		end := start + 1
-		for end < len(ranks) && ranks[end] == ranks[end-1]+1 {
-			end++
-		}
-		if start > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = strconv.AppendInt(dst, ranks[start], 10)
-		if end > start+1 {
-			dst = strconv.AppendInt(append(dst, '-'), ranks[end-1], 10)
-		}
-		start = end
+	w.last = rank
+}
+
+// close writes the open run; it is known by then that there is more than one rank.
+func (w *rankWriter) close() {
+	if w.runs == 0 {
+		w.text = append(w.text, "ranks "...)
+	} else {
+		w.text = append(w.text, ", "...)
 	}
-	return dst
+	w.runs++
+	w.text = strconv.AppendInt(w.text, w.first, 10)
+	if w.last != w.first {
+		w.text = strconv.AppendInt(append(w.text, '-'), w.last, 10)
+	}
+}
+
+// finish returns the list and makes the writer ready for another, which reuses the buffer.
+func (w *rankWriter) finish() []byte {
+	switch {
+	case w.total == 0:
+	case w.total == 1:
+		w.text = strconv.AppendInt(append(w.text, "rank "...), w.first, 10)
+	case w.runs == maxRuns:
+		w.text = strconv.AppendInt(append(w.text, " and "...), int64(w.rest), 10)
+		w.text = append(w.text, " more"...)
+	default:
+		w.close()
+	}
+	text := w.text
+	*w = rankWriter{text: text[:0]}
+	return text
 }
 
 // maxIDs is how many node ids a sentence names before it counts the rest.

@@ -1,10 +1,10 @@
 package topology
 
+import "slices"
+
 // share is how many ranks of one replica are in one memory domain.
 type share struct {
-	replica int64
-	domain  int32
-	ranks   int64
+	replica, domain, ranks int32
 }
 
 // shares counts the placed ranks by replica and domain, in replica order.
@@ -21,7 +21,7 @@ func (s *survey) shares() []share {
 				continue
 			}
 			if at[domain] <= start {
-				list = append(list, share{replica: first / replica, domain: domain})
+				list = append(list, share{replica: int32(first / replica), domain: domain})
 				at[domain] = len(list)
 			}
 			list[at[domain]-1].ranks++
@@ -40,17 +40,18 @@ func (s *survey) replicas(shares []share) *Replicas {
 		if len(own) == 1 {
 			continue
 		}
-		s.members = s.members[:0]
-		for rank := own[0].replica * replica; rank < (own[0].replica+1)*replica; rank++ {
+		s.members = slices.Grow(s.members[:0], int(replica))
+		first := int64(own[0].replica) * replica
+		for rank := first; rank < first+replica; rank++ {
 			s.members = append(s.members, rank)
 		}
 		if s.relation(s.members) != apart {
 			continue
 		}
 		s.visit(s.members)
-		spanning := SpanningReplica{Replica: own[0].replica, Nodes: s.nodeNames(), Domains: int64(len(own))}
+		spanning := SpanningReplica{Replica: int64(own[0].replica), Nodes: s.nodeNames(), Domains: int64(len(own))}
 		for _, share := range own {
-			spanning.LargestShare = max(spanning.LargestShare, share.ranks)
+			spanning.LargestShare = max(spanning.LargestShare, int64(share.ranks))
 		}
 		facts.Spanning = append(facts.Spanning, spanning)
 	}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,9 +15,10 @@ type survey struct {
 	p *Placement
 	// domain is the memory domain of each rank, or unplaced.
 	domain []int32
-	// members holds the ranks of the group at hand, here those of them on one node, and line their text.
-	members, here []int64
-	line          []byte
+	// members holds the ranks of the group at hand, relations those of the kind at hand.
+	members   []int64
+	relations []relation
+	list      rankWriter
 
 	// ranks, names and text are what the facts point into.
 	ranks []int64
@@ -31,41 +33,69 @@ type survey struct {
 	missing []string
 }
 
-func newSurvey(p *Placement) *survey {
-	s := &survey{p: p, domain: make([]int32, len(p.at)), members: make([]int64, 0, len(p.at))}
+// start takes a placement that has a source.
+func (s *survey) start(p *Placement) {
+	s.p, s.domain = p, make([]int32, len(p.at))
 	for rank, at := range p.at {
 		s.domain[rank] = unplaced
 		if at != unplaced {
 			s.domain[rank] = p.nodes.list[at].domain
 		}
 	}
-	return s
 }
 
-// kind sorts the groups of one kind into local, spanning and open. It is nil where the kind has no groups.
-func (s *survey) kind(lines Lines) *GroupKind {
-	if lines.Count == 0 {
-		return nil
-	}
-	facts := &GroupKind{Size: lines.Size, Count: lines.Count, Spanning: []GroupFacts{}, Open: []GroupFacts{}}
+// kind sorts the groups of one kind into local, spanning and open.
+func (s *survey) kind(facts *GroupKind, lines Lines) {
+	*facts = GroupKind{Size: lines.Size, Count: lines.Count, Spanning: []GroupFacts{}, Open: []GroupFacts{}}
 	if lines.Size == 1 {
 		facts.Local = lines.Count
-		return facts
+		return
 	}
+	spanning, open := s.relate(lines)
+	facts.Local = lines.Count - int64(spanning+open)
+	if spanning+open == 0 {
+		return
+	}
+	s.reserve(spanning+open, int(lines.Size))
+	facts.Spanning = slices.Grow(facts.Spanning, spanning)
+	facts.Open = slices.Grow(facts.Open, open)
+	for group, relation := range s.relations {
+		if relation == shared {
+			continue
+		}
+		s.members = lines.Append(s.members[:0], int64(group))
+		described := s.describe(s.members)
+		if relation == apart {
+			facts.Spanning = append(facts.Spanning, described)
+			continue
+		}
+		described.Missing = s.missingOf(s.members)
+		facts.Open = append(facts.Open, described)
+	}
+}
+
+// relate writes down the relation of each group and counts those that do not share memory.
+func (s *survey) relate(lines Lines) (spanning, open int) {
+	s.relations = slices.Grow(s.relations[:0], int(lines.Count))
 	for group := range lines.Count {
 		s.members = lines.Append(s.members[:0], group)
-		switch s.relation(s.members) {
-		case shared:
-			facts.Local++
+		relation := s.relation(s.members)
+		s.relations = append(s.relations, relation)
+		switch relation {
 		case apart:
-			facts.Spanning = append(facts.Spanning, s.describe(s.members))
+			spanning++
 		case unknown:
-			open := s.describe(s.members)
-			open.Missing = s.missingOf(s.members)
-			facts.Open = append(facts.Open, open)
+			open++
+		case shared:
 		}
 	}
-	return facts
+	return spanning, open
+}
+
+// reserve makes room for what the facts about so many groups point into.
+func (s *survey) reserve(groups, size int) {
+	s.ranks = make([]int64, 0, groups*size)
+	s.names = make([]string, 0, groups*min(size, len(s.p.nodes.list)))
 }
 
 // relation tells whether ranks share memory.
@@ -102,6 +132,7 @@ func (s *survey) describe(ranks []int64) GroupFacts {
 func (s *survey) visit(ranks []int64) {
 	if s.seen == nil {
 		s.seen = make([]int32, len(s.p.nodes.list))
+		s.order = make([]int32, 0, len(s.p.nodes.list))
 	}
 	s.count++
 	s.order = s.order[:0]
@@ -116,6 +147,9 @@ func (s *survey) visit(ranks []int64) {
 
 // nodeNames returns the ids of the nodes last visited.
 func (s *survey) nodeNames() []string {
+	if cap(s.names)-len(s.names) < len(s.order) {
+		s.names = make([]string, 0, len(s.order))
+	}
 	start := len(s.names)
 	for _, at := range s.order {
 		s.names = append(s.names, s.p.nodes.list[at].id)
@@ -160,14 +194,12 @@ func (s *survey) writeLost(ranks []int64) bool {
 
 // writeRanksAt writes those of the ranks that are on one node.
 func (s *survey) writeRanksAt(ranks []int64, at int32) {
-	s.here = s.here[:0]
 	for _, rank := range ranks {
 		if s.p.at[rank] == at {
-			s.here = append(s.here, rank)
+			s.list.add(rank)
 		}
 	}
-	s.line = appendRankList(s.line[:0], s.here)
-	s.text.Write(s.line)
+	s.text.Write(s.list.finish())
 }
 
 // missingOf names the absent facts of the nodes last visited and the ranks without a node.
