@@ -1,0 +1,206 @@
+package vllm
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/tiergate/tiergate/topology"
+)
+
+// occurrence is the last place where a flag was given.
+type occurrence struct {
+	given bool
+	// spelled is the flag as the user wrote it.
+	spelled, value string
+	at             int
+	// on is the value of a boolean flag.
+	on bool
+}
+
+// arguments are what an engine's command line sets.
+type arguments struct {
+	*unknowns
+	invocation
+	flags  [flagCount]occurrence
+	dotted []dottedHead
+	// unseen is why further flags may stand before the argument at unseenAt, or empty. What is given after it is certain:
+	// the last one wins.
+	unseen   string
+	unseenAt int
+	refusals []topology.Refusal
+}
+
+// scanner reads arguments in the order in which argparse does.
+type scanner struct {
+	*arguments
+	tokens []string
+	i      int
+	// model is true once the model was given by position.
+	model bool
+	// wants is true behind a flag that may take the next token for its value.
+	wants bool
+}
+
+// scan reads the arguments of an engine as vLLM's parser would. Flags that change no verdict are passed over.
+func scan(inv invocation, u *unknowns) *arguments {
+	a := &arguments{unknowns: u, invocation: inv, unseenAt: -1}
+	s := &scanner{arguments: a, tokens: inv.args}
+	for ; s.i < len(s.tokens); s.i++ {
+		if s.tokens[s.i] == "--" {
+			s.rest(s.tokens[s.i+1:])
+			break
+		}
+		s.token(s.tokens[s.i])
+	}
+	if config := &a.flags[flagConfig]; config.given {
+		// vLLM puts what the file holds before the arguments of the command line.
+		a.see(config.spelled+" "+shorten(u.reveal(config.value))+" may set it, and the file is not read", -1)
+	}
+	return a
+}
+
+// see records that flags which nobody can see may stand at a place.
+func (a *arguments) see(reason string, at int) {
+	if a.unseen == "" || at >= a.unseenAt {
+		a.unseen, a.unseenAt = reason, at
+	}
+}
+
+func (s *scanner) token(token string) {
+	wanted := s.wants
+	s.wants = false
+	switch {
+	case hasMark(token) && s.unsure(token, wanted):
+	case !isOption(token):
+		s.model = s.model || !wanted
+	default:
+		s.option(normalize(token))
+	}
+}
+
+// unsure handles a token that is not known to begin with or without a dash. It reports false for one that is.
+func (s *scanner) unsure(token string, wanted bool) bool {
+	splits := hasSplit(token)
+	name, _, assigned := strings.Cut(token, "=")
+	switch {
+	case wanted:
+		// It is the value of a flag that changes no verdict. Written without quotes it could be more, but a command in which
+		// it is would rarely work; what follows a flag that takes a value is taken for one.
+		return true
+	case assigned && !hasMark(name) && isOption(name):
+		return false
+	case !isMark([]rune(token)[0]) && !splits:
+		return false
+	case !splits && s.positional && !s.model:
+		s.model = true
+		return true
+	}
+	reason := s.reason(token)
+	if splits {
+		reason += "; it stands without quotes, so that it may hold further arguments"
+	} else {
+		reason += ", and it may be a flag itself"
+	}
+	s.see(reason, s.i)
+	return true
+}
+
+// option reads a flag and, where it takes one, its value.
+func (s *scanner) option(token string) {
+	name, value, assigned := strings.Cut(token, "=")
+	if strings.Contains(name, ".") && strings.HasPrefix(name, "-") && !isNegative(name) {
+		s.dottedOption(name, value, assigned)
+		return
+	}
+	if attached := name[:min(2, len(name))]; len(name) > 2 && (attached == "-n" || attached == "-r") {
+		name, value, assigned = attached, strings.TrimPrefix(token[2:], "="), true
+	}
+	id, negated := findFlag(name)
+	switch {
+	case id == flagAmbiguous:
+		s.refuse(topology.Refusal{Setting: name, Value: value, Reason: "ambiguous option: it could match several flags",
+			Fix: "write the flag in full"})
+	case id == flagUnknown:
+		if base := strings.TrimRight(name, "0123456789"); base != name && isAlias(base) {
+			s.refuse(topology.Refusal{Setting: name, Reason: "unrecognized arguments: " + name,
+				Fix: "write " + base + " " + name[len(base):]})
+		}
+		s.wants = !assigned && takesValue(name)
+	case flags[id].boolean:
+		if assigned {
+			s.refuse(topology.Refusal{Setting: name, Value: s.reveal(value), Reason: "ignored explicit argument: the flag takes no value",
+				Fix: "write " + name + " alone"})
+			return
+		}
+		s.set(id, occurrence{spelled: name, on: !negated})
+	case assigned:
+		s.set(id, occurrence{spelled: name, value: value})
+	case s.i+1 < len(s.tokens) && !isOption(s.tokens[s.i+1]):
+		s.set(id, occurrence{spelled: name, value: s.tokens[s.i+1]})
+		s.i++
+	default:
+		s.refuse(topology.Refusal{Setting: name, Reason: "expected one argument", Fix: "give " + name + " a value"})
+	}
+}
+
+func (s *scanner) set(id flagID, o occurrence) {
+	o.given, o.at = true, s.i
+	s.flags[id] = o
+}
+
+// refuse records what vLLM's parser would not accept.
+func (s *scanner) refuse(r topology.Refusal) {
+	r.Check = checkParallel
+	s.refusals = append(s.refusals, r)
+}
+
+// rest reads what follows --: positional arguments only. vLLM takes one of them, the model.
+func (s *scanner) rest(tokens []string) {
+	for _, token := range tokens {
+		name, _, _ := strings.Cut(normalize(token), "=")
+		if id, _ := findFlag(name); isOption(token) && id >= 0 {
+			s.refuse(topology.Refusal{Setting: name, Reason: "unrecognized arguments: flags after -- are positional",
+				Fix: "move it before --"})
+		}
+	}
+}
+
+// isAlias tells whether a name is the alias of one of our flags.
+func isAlias(name string) bool {
+	for id := range flags {
+		if flags[id].alias == name {
+			return true
+		}
+	}
+	return false
+}
+
+var negative = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
+
+func isNegative(token string) bool { return negative.MatchString(token) }
+
+// isOption tells whether argparse takes a token for a flag, known or not: negative numbers and text with spaces are values.
+func isOption(token string) bool {
+	if len(token) < 2 || token[0] != '-' || isNegative(token) {
+		return false
+	}
+	name, _, _ := strings.Cut(token, "=")
+	return !strings.Contains(name, " ")
+}
+
+// normalize writes the name of a long flag with dashes, up to the first dot.
+func normalize(token string) string {
+	if !strings.HasPrefix(token, "--") {
+		return token
+	}
+	name, value, assigned := strings.Cut(token, "=")
+	head, keys, dotted := strings.Cut(name, ".")
+	name = strings.ReplaceAll(head, "_", "-")
+	if dotted {
+		name += "." + keys
+	}
+	if assigned {
+		name += "=" + value
+	}
+	return name
+}

@@ -1,0 +1,147 @@
+package vllm
+
+import (
+	"strings"
+
+	"github.com/tiergate/tiergate/topology"
+)
+
+// flagID numbers the flags that change a verdict.
+type flagID int
+
+const (
+	flagTensor flagID = iota
+	flagPipeline
+	flagPrefillContext
+	flagDecodeContext
+	flagData
+	flagDataLocal
+	flagDataRank
+	flagDataStartRank
+	flagDataBackend
+	flagHybridLB
+	flagExternalLB
+	flagNnodes
+	flagNodeRank
+	flagExecutor
+	flagHeadless
+	flagTransfer
+	flagOffloadingSize
+	flagOffloadingBackend
+	flagConfig
+	flagCount
+	// flagAmbiguous is an abbreviation of several flags.
+	flagAmbiguous flagID = -1
+	flagUnknown   flagID = -2
+)
+
+// flag is one flag of vLLM's command line. vLLM builds its parser on Python's argparse with abbreviations allowed, so that a
+// flag may be cut down to any prefix that no other flag of vLLM's shares; unique is the shortest one, of the long name and of
+// the alias, in vLLM 0.33.0. Where it equals the name, there is no abbreviation.
+type flag struct {
+	name, unique   string
+	alias, unalias string
+	// setting is what becomes unresolved with the flag's value.
+	setting string
+	// boolean flags take no value; with a negative form they are also written --no-name.
+	boolean, negative bool
+}
+
+var flags = [flagCount]flag{
+	flagTensor: {name: "--tensor-parallel-size", unique: "--te", alias: "-tp", unalias: "-t",
+		setting: topology.SettingTensor},
+	flagPipeline: {name: "--pipeline-parallel-size", unique: "--pi", alias: "-pp", unalias: "-pp",
+		setting: topology.SettingPipeline},
+	flagPrefillContext: {name: "--prefill-context-parallel-size", unique: "--prefill-c", alias: "-pcp", unalias: "-pc",
+		setting: topology.SettingPrefillContext},
+	flagDecodeContext: {name: "--decode-context-parallel-size", unique: "--dec", alias: "-dcp", unalias: "-dcp",
+		setting: topology.SettingDecodeContext},
+	flagData: {name: "--data-parallel-size", unique: "--data-parallel-size", alias: "-dp", unalias: "-dp",
+		setting: topology.SettingData},
+	flagDataLocal: {name: "--data-parallel-size-local", unique: "--data-parallel-size-", alias: "-dpl", unalias: "-dpl",
+		setting: topology.SettingDataLocal},
+	flagDataRank: {name: "--data-parallel-rank", unique: "--data-parallel-ra", alias: "-dpn", unalias: "-dpn",
+		setting: topology.SettingDataRank},
+	flagDataStartRank: {name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr", unalias: "-dpr",
+		setting: topology.SettingDataStartRank},
+	// With an unknown backend it is the placement that is unknown, as it is with an unknown number of local replicas.
+	flagDataBackend: {name: "--data-parallel-backend", unique: "--data-parallel-b", alias: "-dpb", unalias: "-dpb",
+		setting: topology.SettingDataLocal},
+	flagHybridLB: {name: "--data-parallel-hybrid-lb", unique: "--data-parallel-h", alias: "-dph", unalias: "-dph",
+		boolean: true, negative: true},
+	flagExternalLB: {name: "--data-parallel-external-lb", unique: "--data-parallel-e", alias: "-dpe", unalias: "-dpe",
+		boolean: true, negative: true},
+	flagNnodes: {name: "--nnodes", unique: "--nn", alias: "-n", unalias: "-n",
+		setting: topology.SettingNnodes},
+	flagNodeRank: {name: "--node-rank", unique: "--nod", alias: "-r", unalias: "-r",
+		setting: topology.SettingNodeRank},
+	flagExecutor: {name: "--distributed-executor-backend", unique: "--distributed-e",
+		setting: topology.SettingExecutor},
+	flagHeadless: {name: "--headless", unique: "--hea", boolean: true},
+	flagTransfer: {name: "--kv-transfer-config", unique: "--kv-t",
+		setting: topology.SettingTransfer},
+	flagOffloadingSize: {name: "--kv-offloading-size", unique: "--kv-offloading-s",
+		setting: topology.SettingTransfer},
+	flagOffloadingBackend: {name: "--kv-offloading-backend", unique: "--kv-offloading-b",
+		setting: topology.SettingTransfer},
+	flagConfig: {name: "--config", unique: "--config"},
+}
+
+// diffusionAlias is another flag of vLLM's, though it begins as -dcp does.
+const diffusionAlias = "-dc"
+
+// findFlag gives the flag that a name means, and whether it is the negative form.
+func findFlag(name string) (id flagID, negated bool) {
+	for id := range flags {
+		if f := &flags[id]; name == f.name || name == f.alias {
+			return flagID(id), false
+		}
+	}
+	found := flagUnknown
+	for id := range flags {
+		f := &flags[id]
+		switch {
+		case isPrefix(name, f.unique, f.name) || isPrefix(name, f.unalias, f.alias):
+			return flagID(id), false
+		case f.negative && isPrefix(name, "--no-"+f.unique[2:], "--no-"+f.name[2:]):
+			return flagID(id), true
+		case name == diffusionAlias:
+		case len(name) > 2 && strings.HasPrefix(f.name, name) || len(name) > 1 && strings.HasPrefix(f.alias, name):
+			found = flagAmbiguous
+		}
+	}
+	return found, false
+}
+
+// isPrefix tells whether a name abbreviates full and is no shorter than unique.
+func isPrefix(name, unique, full string) bool {
+	return unique != "" && strings.HasPrefix(name, unique) && strings.HasPrefix(full, name)
+}
+
+// valueless are the flags of vLLM 0.33.0 that take no value and do not say so by their name.
+var valueless = map[string]bool{
+	"--aggregate-engine-logging": true, "--allow-credentials": true, "--allow-deprecated-quantization": true,
+	"--async-scheduling": true, "--cohere-is-reasoning-model": true, "--cudagraph-metrics": true,
+	"--data-parallel-multi-port-external-lb": true, "-dpm": true, "--dcp-q-replicate": true, "--enforce-eager": true,
+	"-ep": true, "--exclude-tools-when-tool-choice-none": true, "--fail-on-environ-validation": true,
+	"--fully-sharded-loras": true, "--grpc": true, "--help": true, "-h": true, "--interleave-mm-strings": true,
+	"--jit-monitor-verbose": true, "--kv-cache-metrics": true, "--kv-sharing-fast-prefill": true,
+	"--language-model-only": true, "--log-error-stack": true, "--long-prefill-token-threshold-adaptive": true,
+	"--mm-device-do-normalize": true, "--mm-encoder-only": true, "--monokernel": true, "--numa-bind": true,
+	"--ray-workers-use-nsight": true, "--return-sampling-mask": true, "--return-tokens-as-token-ids": true,
+	"--scheduler-reserve-full-isl": true, "--skip-mm-profiling": true, "--skip-tokenizer-init": true,
+	"--sleep-mode-offload-cudagraph": true, "--specialize-active-lora": true, "--swa-bounded-replay": true,
+	"--tokens-only": true, "--trust-remote-code": true, "--trust-request-chat-template": true,
+	"--trust-request-mm-kwargs": true, "--use-fp64-gumbel": true, "--use-replayssm": true, "--use-tqdm-on-load": true,
+}
+
+// takesValue tells whether the argument after a flag belongs to it. It matters only for an argument that is not known, which
+// may otherwise be any number of further flags: an argument that begins with a dash is never the value of the flag before
+// it, and one that does not is no flag.
+func takesValue(name string) bool {
+	if id, _ := findFlag(name); id >= 0 {
+		return !flags[id].boolean
+	}
+	return !valueless[name] && !strings.HasPrefix(name, "--no-") && !strings.HasPrefix(name, "--enable-") &&
+		!strings.HasPrefix(name, "--disable-")
+}
