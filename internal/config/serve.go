@@ -1,0 +1,60 @@
+package config
+
+import "time"
+
+// Serve is how the service runs. The name of a field is written --diagnostic-addr as a flag, TIERGATE_DIAGNOSTIC_ADDR as a
+// variable and diagnostic_addr as a key; flags win over variables, and these over the file. A zero value counts as not
+// given everywhere, so no setting has a meaning for zero.
+type Serve struct {
+	// Addr are where requests are answered: host:port, or unix:// with a path. Default 127.0.0.1:8642.
+	Addr []string `yaml:"addr" help:"Listen here: host:port or unix://path; repeatable. Default 127.0.0.1:8642."`
+	// DiagnosticAddr takes /metrics away from Addr and serves it with the health routes. It may be reachable from
+	// elsewhere, for probes and scrapers: it only tells, and nothing about single launches.
+	DiagnosticAddr string `yaml:"diagnostic_addr" help:"Serve health and metrics here, and metrics nowhere else."`
+	// AllowUnauthenticated is needed to listen beyond this machine, where anybody may then ask.
+	AllowUnauthenticated bool `yaml:"allow_unauthenticated" help:"Listen beyond loopback although nobody is authenticated."`
+
+	// Policy are directories and bundles that add to the rules that ship, Data is a file with the site's data document.
+	Policy   []string `yaml:"policy" help:"Add the rules of this directory or bundle; repeatable."`
+	Data     string   `yaml:"data" help:"Take site data, such as waivers, from this JSON or YAML file."`
+	CacheDir string   `yaml:"cache_dir" help:"Keep compiled policies in this directory, for a faster start."`
+
+	// LogLevel is debug, info, warn or error; info has a line per request. LogFormat is json or text.
+	LogLevel  string `yaml:"log_level" help:"Log from this level: debug, info, warn or error. Default info."`
+	LogFormat string `yaml:"log_format" help:"Log as json or text. Default json."`
+
+	// MaxBody limits one request body, MaxBodies all that are held at once, MaxHeader the headers of a request.
+	MaxBody   Bytes `yaml:"max_body" help:"Refuse larger request bodies. Default 8MiB."`
+	MaxBodies Bytes `yaml:"max_bodies" help:"Refuse requests while bodies of this size are held. Default 64MiB."`
+	MaxHeader Bytes `yaml:"max_header" help:"Refuse larger request headers. Default 16KiB."`
+	// MaxRequests are in work or waiting for their turn; what comes on top is refused. MaxConnections are open at once;
+	// what comes on top waits in the kernel.
+	MaxRequests    int `yaml:"max_requests" help:"Refuse requests while so many are in work or waiting. Default 512."`
+	MaxConnections int `yaml:"max_connections" help:"Accept so many connections per address. Default 1024."`
+
+	// ReadHeaderTimeout and ReadTimeout run from the start of a request, the second until its body is complete.
+	// DecisionTimeout runs from there and covers the wait for a turn. WriteTimeout covers both and the answer.
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" help:"Wait so long for request headers. Default 5s."`
+	ReadTimeout       time.Duration `yaml:"read_timeout" help:"Wait so long for a whole request. Default 10s."`
+	DecisionTimeout   time.Duration `yaml:"decision_timeout" help:"Give a decision so long, with its wait. Default 5s."`
+	WriteTimeout      time.Duration `yaml:"write_timeout" help:"Wait so long until an answer is taken. Default 30s."`
+	IdleTimeout       time.Duration `yaml:"idle_timeout" help:"Keep idle connections so long. Default 1m0s."`
+	// ShutdownTimeout is how long requests under way may take once the service is told to stop.
+	ShutdownTimeout time.Duration `yaml:"shutdown_timeout" help:"Give open requests so long at the end. Default 10s."`
+}
+
+// SetDefaults fills in what is zero.
+func (s *Serve) SetDefaults() {
+	s.fill(&Serve{
+		Addr:     []string{"127.0.0.1:8642"},
+		LogLevel: "info", LogFormat: "json",
+		MaxBody: 8 << 20, MaxBodies: 64 << 20, MaxHeader: 16 << 10,
+		MaxRequests: 512, MaxConnections: 1024,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		DecisionTimeout:   5 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		ShutdownTimeout:   10 * time.Second,
+	})
+}

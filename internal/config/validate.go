@@ -1,0 +1,92 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tiergate/tiergate/topology/document"
+)
+
+// mistakes collects everything that is wrong.
+type mistakes []error
+
+func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
+
+// Validate reports every setting that the service could not or should not run with, each by its key.
+func (s *Serve) Validate() error {
+	var m mistakes
+	s.validateAddresses(&m)
+	m.oneOf("log_level", s.LogLevel, "debug", "info", "warn", "error")
+	m.oneOf("log_format", s.LogFormat, "json", "text")
+	m.within("max_body", s.MaxBody, 1<<10, document.MaxBytes)
+	m.within("max_bodies", s.MaxBodies, s.MaxBody, 1<<40)
+	m.within("max_header", s.MaxHeader, 1<<10, 1<<20)
+	m.positive("max_requests", s.MaxRequests)
+	m.positive("max_connections", s.MaxConnections)
+	s.validateTimeouts(&m)
+	return errors.Join(m...)
+}
+
+func (s *Serve) validateAddresses(m *mistakes) {
+	for i, addr := range s.Addr {
+		network, address, err := Endpoint(addr)
+		switch {
+		case err != nil:
+			m.add("addr: %w", err)
+		case slices.Contains(s.Addr[:i], addr), addr == s.DiagnosticAddr:
+			m.add("addr: %q is given twice; keep one", addr)
+		case !loopback(network, address) && !s.AllowUnauthenticated:
+			m.add("addr: %q can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a "+
+				"unix socket, or set allow_unauthenticated to let anybody ask", addr)
+		}
+	}
+	if s.DiagnosticAddr != "" {
+		if _, _, err := Endpoint(s.DiagnosticAddr); err != nil {
+			m.add("diagnostic_addr: %w", err)
+		}
+	}
+}
+
+func (s *Serve) validateTimeouts(m *mistakes) {
+	for _, timeout := range []struct {
+		key   string
+		value time.Duration
+	}{
+		{"read_header_timeout", s.ReadHeaderTimeout},
+		{"read_timeout", s.ReadTimeout},
+		{"decision_timeout", s.DecisionTimeout},
+		{"write_timeout", s.WriteTimeout},
+		{"idle_timeout", s.IdleTimeout},
+		{"shutdown_timeout", s.ShutdownTimeout},
+	} {
+		if timeout.value <= 0 {
+			m.add("%s: %s is not positive; write a duration such as 5s", timeout.key, timeout.value)
+		}
+	}
+	// The server counts the write timeout from the end of the headers; a shorter one would cut off rightful answers.
+	if least := s.ReadTimeout + s.DecisionTimeout; s.WriteTimeout > 0 && s.WriteTimeout <= least {
+		m.add("write_timeout: %s leaves no time to write; it must be more than read_timeout and decision_timeout together, %s",
+			s.WriteTimeout, least)
+	}
+}
+
+func (m *mistakes) oneOf(key, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		m.add("%s: %q is not one of %s", key, value, strings.Join(allowed, ", "))
+	}
+}
+
+func (m *mistakes) within(key string, value, least, most Bytes) {
+	if value < least || value > most {
+		m.add("%s: %s is not between %s and %s", key, value, least, most)
+	}
+}
+
+func (m *mistakes) positive(key string, value int) {
+	if value <= 0 {
+		m.add("%s: %d is not positive", key, value)
+	}
+}

@@ -1,0 +1,93 @@
+package config_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tiergate/tiergate/internal/config"
+)
+
+func TestValidateNamesAllMistakes(t *testing.T) {
+	s := config.Serve{
+		Addr: []string{
+			"8642", "127.0.0.1:http", "unix://run/a.sock", "unix:///" + strings.Repeat("a", 107), "127.0.0.1:1", "127.0.0.1:1",
+			"0.0.0.0:1", ":1", "gpu-a:1",
+		},
+		DiagnosticAddr: "metrics",
+		LogLevel:       "trace", LogFormat: "xml",
+		MaxBody: 17 << 20, MaxBodies: 1 << 20, MaxHeader: 10, MaxRequests: -1, MaxConnections: -2,
+		ReadTimeout: -1, WriteTimeout: 4e9,
+	}
+	s.SetDefaults()
+	const reachable = " can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a unix socket, " +
+		"or set allow_unauthenticated to let anybody ask"
+	assert.Equal(t, []string{
+		`addr: "8642" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
+		`addr: "127.0.0.1:http" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
+		`addr: "unix://run/a.sock" must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock`,
+		`addr: "unix:///` + strings.Repeat("a", 107) +
+			`" must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock`,
+		`addr: "127.0.0.1:1" is given twice; keep one`,
+		`addr: "0.0.0.0:1"` + reachable,
+		`addr: ":1"` + reachable,
+		`addr: "gpu-a:1"` + reachable,
+		`diagnostic_addr: "metrics" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
+		`log_level: "trace" is not one of debug, info, warn, error`,
+		`log_format: "xml" is not one of json, text`,
+		`max_body: 17MiB is not between 1KiB and 16MiB`,
+		`max_bodies: 1MiB is not between 17MiB and 1024GiB`,
+		`max_header: 10 is not between 1KiB and 1MiB`,
+		`max_requests: -1 is not positive`,
+		`max_connections: -2 is not positive`,
+		`read_timeout: -1ns is not positive; write a duration such as 5s`,
+		`write_timeout: 4s leaves no time to write; it must be more than read_timeout and decision_timeout together, 4.999999999s`,
+	}, strings.Split(s.Validate().Error(), "\n"))
+}
+
+func TestAddressesThatAreAllowed(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:0", "127.8.8.8:1", "[::1]:1", "localhost:1", "unix:///run/a.sock"} {
+		s := config.Serve{Addr: []string{addr}}
+		assert.NoError(t, s.Complete(""), addr)
+	}
+	for _, addr := range []string{"0.0.0.0:1", ":1", "[::]:1", "10.0.0.1:1", "gpu-a:1"} {
+		open := config.Serve{Addr: []string{addr}, AllowUnauthenticated: true}
+		assert.NoError(t, open.Complete(""), addr)
+		diagnostic := config.Serve{DiagnosticAddr: addr}
+		assert.NoError(t, diagnostic.Complete(""), addr)
+	}
+}
+
+func TestBytesReadWhatTheyWrite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := config.Bytes(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "n") << rapid.IntRange(0, 20).Draw(t, "shift"))
+		var got config.Bytes
+		require.NoError(t, got.UnmarshalText([]byte(want.String())))
+		require.Equal(t, want, got)
+	})
+	for _, bad := range []string{"", "MiB", "1.5MiB", "8 MiB", "8mb", "9999999999GiB"} {
+		var b config.Bytes
+		assert.EqualError(t, b.UnmarshalText([]byte(bad)),
+			`"`+bad+`" is no size; write bytes or a unit of KiB, MiB or GiB, e.g. 8MiB`)
+	}
+}
+
+func TestLoggerHasLevelAndFormat(t *testing.T) {
+	var out bytes.Buffer
+	s := config.Serve{LogLevel: "warn", LogFormat: "text"}
+	s.Logger(&out).Info("hidden")
+	s.Logger(&out).Warn("shown")
+	assert.Contains(t, out.String(), "level=WARN msg=shown\n")
+	assert.NotContains(t, out.String(), "hidden")
+	out.Reset()
+	s = config.Serve{}
+	s.SetDefaults()
+	s.Logger(&out).Debug("hidden")
+	s.Logger(&out).Info("shown")
+	assert.Contains(t, out.String(), `"level":"INFO","msg":"shown"}`)
+	assert.NotContains(t, out.String(), "hidden")
+}
