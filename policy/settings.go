@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func applySettings(data map[string]any, checks []*Check) (Errors, error) {
 	}
 	var s Settings
 	if err := json.Unmarshal(text, &s, json.RejectUnknownMembers(true)); err != nil {
-		return Errors{{Code: CodeSettings, Message: "data.settings: " + err.Error()}}, nil
+		return Errors{unreadable(err)}, nil
 	}
 	a := applier{checks: map[string]*Check{}}
 	for _, c := range checks {
@@ -67,6 +68,24 @@ func applySettings(data map[string]any, checks []*Check) (Errors, error) {
 		}
 	}
 	return a.errs, nil
+}
+
+// unreadable says in the author's words what the decoder found.
+func unreadable(err error) *Error {
+	e := &Error{Code: CodeSettings, Message: "data.settings: " + err.Error()}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return e
+	}
+	where := "data.settings" + strings.ReplaceAll(string(semantic.JSONPointer), "/", ".")
+	if errors.Is(err, json.ErrUnknownName) {
+		e.Message = where + ": there is no such setting; allowed are enforcement {check: deny, warn or dryrun}, " +
+			"disabled [{id, owner, reason}], waivers [{check, engine, owner, reason, expires, accept_corruption}] and " +
+			"features {mirror: [version]}"
+		return e
+	}
+	e.Message = fmt.Sprintf("%s: a JSON %s cannot stand here", where, semantic.JSONKind)
+	return e
 }
 
 type applier struct {
