@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -11,17 +12,15 @@ import (
 	"github.com/open-policy-agent/opa/v1/compile"
 )
 
-// compileWasm compiles modules to one WebAssembly module with the given entry points.
-func compileWasm(ctx context.Context, modules map[string]*ast.Module, entrypoints []string) ([]byte, error) {
-	b := &bundle.Bundle{Data: map[string]any{}}
-	paths := make([]string, 0, len(modules))
-	for path := range modules {
-		paths = append(paths, path)
+// compileWasm compiles the files to one WebAssembly module with the given entry points.
+func (p *parsed) compileWasm(ctx context.Context, entrypoints []string) ([]byte, error) {
+	modules, err := p.modules()
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(paths) // equal sources give equal modules
-	for _, path := range paths {
-		m := modules[path].Copy()
-		b.Modules = append(b.Modules, bundle.ModuleFile{URL: path, Path: path, Parsed: m, Raw: []byte(path)})
+	b := &bundle.Bundle{Data: map[string]any{}}
+	for _, path := range slices.Sorted(maps.Keys(modules)) { // equal sources give equal modules
+		b.Modules = append(b.Modules, bundle.ModuleFile{URL: path, Path: path, Parsed: modules[path], Raw: []byte(path)})
 	}
 	b.Manifest.Init()
 	b.SetRegoVersion(ast.RegoV1)

@@ -172,7 +172,9 @@ violations contains {"message": $"TP={input.engine.parallel.tensor} is more than
 
 // TestNoAnswer holds policies that load and then give no proper answer: always an error with its place, never an allow.
 func TestNoAnswer(t *testing.T) {
-	rule := func(body string) string { return "default applies := true\n\nviolations contains " + body + "\n" + quiet }
+	rule := func(body string) string {
+		return "default applies := true\n\nviolations contains " + body + "\n" + quiet
+	}
 	for name, tc := range map[string]struct {
 		rules, want string
 		is          error

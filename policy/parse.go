@@ -14,15 +14,30 @@ import (
 
 // parsed is a set of rule files that were parsed, with the checks among them.
 type parsed struct {
-	modules map[string]*ast.Module
-	checks  []*Check
+	// files parse without errors.
+	files  []file
+	checks []*Check
 	// entrypoints are the rules and packages whose METADATA says entrypoint: true, e.g. tiergate/verdict.
 	entrypoints []string
 }
 
+// modules parses the files anew. The compiler rewrites the modules that it is given, and ast.Module.Copy shares the parts
+// of template strings with its original, so that a module can be compiled only once.
+func (p *parsed) modules() (map[string]*ast.Module, error) {
+	out := make(map[string]*ast.Module, len(p.files))
+	for _, f := range p.files {
+		m, err := parseModule(f)
+		if err != nil {
+			return nil, fromOPA(err, CodeParse)
+		}
+		out[f.path] = m
+	}
+	return out, nil
+}
+
 // parse parses the modules and refuses what DESIGN calls refusals at load, all of them at once.
 func parse(modules []file) (*parsed, error) {
-	p := &parsed{modules: map[string]*ast.Module{}}
+	p := &parsed{files: modules}
 	var errs Errors
 	owners := map[string]string{}
 	for _, f := range modules {
@@ -31,7 +46,6 @@ func parse(modules []file) (*parsed, error) {
 			errs = append(errs, fromOPA(err, CodeParse)...)
 			continue
 		}
-		p.modules[f.path] = m
 		errs = append(errs, allowedPackage(m, f.builtIn)...)
 		p.entrypoints = append(p.entrypoints, declaredEntrypoints(m)...)
 		if !isCheck(m) {
@@ -98,19 +112,20 @@ func inputSchema() (*ast.SchemaSet, error) {
 	return set, nil
 }
 
-// check type-checks modules together and reports everything that is wrong in one list.
-func typeCheck(modules map[string]*ast.Module) error {
+// typeCheck compiles the modules together for OPA's interpreter, which checks types, and reports everything that is wrong
+// in one list.
+func (p *parsed) typeCheck() error {
 	schemas, err := inputSchema()
+	if err != nil {
+		return err
+	}
+	modules, err := p.modules()
 	if err != nil {
 		return err
 	}
 	c := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true).
 		SetErrorLimit(0).WithStrict(true)
-	copies := make(map[string]*ast.Module, len(modules))
-	for path, m := range modules {
-		copies[path] = m.Copy() // the compiler rewrites what it is given
-	}
-	if c.Compile(copies); c.Failed() {
+	if c.Compile(modules); c.Failed() {
 		return fromOPA(c.Errors, CodeType).orNil()
 	}
 	return nil

@@ -54,7 +54,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 			entrypoints = append(entrypoints, own)
 		}
 	}
-	wasm, err := compileWasm(ctx, p.modules, entrypoints)
+	wasm, err := p.compileWasm(ctx, entrypoints)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,12 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	if err != nil {
 		return nil, fmt.Errorf("load policy: %w", err)
 	}
+	rules, err := p.places()
+	if err != nil {
+		return nil, err
+	}
 	s := &snapshot{
-		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: places(p),
+		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: rules,
 		module: module, pool: host.NewPool(module, opts.Instances),
 	}
 	s.verdict, _ = module.Entrypoint(Verdict)
@@ -91,12 +95,8 @@ func prepare(src *files) (*parsed, []byte, error) {
 			Message: "no enabled check has the enforcement deny, so nothing would ever be refused; enable one",
 		}}
 	}
-	generated, err := parseModule(file{path: generatedFile, text: []byte(generate(active)), builtIn: true})
-	if err != nil {
-		return nil, nil, fmt.Errorf("generate results: %w", err)
-	}
-	p.modules[generatedFile] = generated
-	if err := typeCheck(p.modules); err != nil {
+	p.files = append(p.files, file{path: generatedFile, text: []byte(generate(active)), builtIn: true})
+	if err := p.typeCheck(); err != nil {
 		return nil, nil, err
 	}
 	doc := maps.Clone(src.data)
@@ -116,9 +116,13 @@ func cmpErr(first, second error) error {
 }
 
 // places maps rule paths to where they are defined, for errors of an evaluation.
-func places(p *parsed) map[string]place {
+func (p *parsed) places() (map[string]place, error) {
+	modules, err := p.modules()
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]place{}
-	for path, m := range p.modules {
+	for path, m := range modules {
 		for _, rule := range m.Rules {
 			ref := rule.Ref().GroundPrefix().String()
 			if _, taken := out[ref]; !taken {
@@ -126,7 +130,7 @@ func places(p *parsed) map[string]place {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func digestOf(wasm, data []byte) [sha256.Size]byte {

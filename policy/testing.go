@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,17 +91,15 @@ func addTests(p *parsed, tests []file, ownOnly bool) error {
 		if ownOnly && f.builtIn {
 			continue
 		}
-		m, err := parseModule(f)
-		if err != nil {
+		if _, err := parseModule(f); err != nil {
 			errs = append(errs, fromOPA(err, CodeParse)...)
-			continue
 		}
-		p.modules[f.path] = m
+		p.files = append(p.files, f)
 	}
 	if errs != nil {
 		return errs
 	}
-	return typeCheck(p.modules)
+	return p.typeCheck()
 }
 
 // interpret runs the tests with OPA's own runner, in the order of their files.
@@ -122,7 +119,11 @@ func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([
 		return nil, err
 	}
 	compiler := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true)
-	results, err := tester.NewRunner().SetCompiler(compiler).SetStore(store).SetModules(maps.Clone(p.modules)).
+	modules, err := p.modules()
+	if err != nil {
+		return nil, err
+	}
+	results, err := tester.NewRunner().SetCompiler(compiler).SetStore(store).SetModules(modules).
 		SetTimeout(opts.Timeout).RaiseBuiltinErrors(true).RunTests(ctx, txn)
 	if err != nil {
 		return nil, fromOPA(err, CodeBadTest)
@@ -155,7 +156,7 @@ func runCompiled(ctx context.Context, p *parsed, data []byte, tests []*tester.Re
 	for i, t := range tests {
 		entrypoints[i] = strings.ReplaceAll(strings.TrimPrefix(t.Package, "data."), ".", "/") + "/" + t.Name
 	}
-	wasm, err := compileWasm(ctx, p.modules, slices.Compact(slices.Sorted(slices.Values(entrypoints))))
+	wasm, err := p.compileWasm(ctx, slices.Compact(slices.Sorted(slices.Values(entrypoints))))
 	if err != nil {
 		return nil, err
 	}
