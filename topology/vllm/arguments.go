@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // occurrence is the last place where a flag was given.
@@ -19,8 +20,10 @@ type occurrence struct {
 
 // arguments are what an engine's command line sets.
 type arguments struct {
-	*unknowns
-	invocation
+	*shell.Unknowns
+	program shell.Program
+	// offset is the number of the program's arguments that are the engine itself.
+	offset int
 	flags  [flagCount]occurrence
 	dotted []dottedHead
 	// unseen is why further flags may stand before the argument at unseenAt, or empty. What is given after it is certain:
@@ -35,16 +38,17 @@ type scanner struct {
 	*arguments
 	tokens []string
 	i      int
-	// model is true once the model was given by position.
-	model bool
+	// serves tells that the model may be given by position, model that it was.
+	serves, model bool
 	// wants is true behind a flag that may take the next token for its value.
 	wants bool
 }
 
 // scan reads the arguments of an engine as vLLM's parser would. Flags that change no verdict are passed over.
-func scan(inv invocation, u *unknowns) *arguments {
-	a := &arguments{unknowns: u, invocation: inv, unseenAt: -1}
-	s := &scanner{arguments: a, tokens: inv.args}
+func scan(p shell.Program, u *shell.Unknowns) *arguments {
+	rest, serves, _ := engineArgs(p.Args)
+	a := &arguments{Unknowns: u, program: p, offset: len(p.Args) - len(rest), unseenAt: -1}
+	s := &scanner{arguments: a, tokens: rest, serves: serves}
 	for ; s.i < len(s.tokens); s.i++ {
 		if s.tokens[s.i] == "--" {
 			s.rest(s.tokens[s.i+1:])
@@ -54,7 +58,7 @@ func scan(inv invocation, u *unknowns) *arguments {
 	}
 	if config := &a.flags[flagConfig]; config.given {
 		// vLLM puts what the file holds before the arguments of the command line.
-		a.see(config.spelled+" "+shorten(u.reveal(config.value))+" may set it, and the file is not read", -1)
+		a.see(config.spelled+" "+shorten(u.Reveal(config.value))+" may set it, and the file is not read", -1)
 	}
 	return a
 }
@@ -70,7 +74,7 @@ func (s *scanner) token(token string) {
 	wanted := s.wants
 	s.wants = false
 	switch {
-	case hasMark(token) && s.unsure(token, wanted):
+	case shell.IsUnknown(token) && s.unsure(token, wanted):
 	case !isOption(token):
 		s.model = s.model || !wanted
 	default:
@@ -80,22 +84,22 @@ func (s *scanner) token(token string) {
 
 // unsure handles a token that is not known to begin with or without a dash. It reports false for one that is.
 func (s *scanner) unsure(token string, wanted bool) bool {
-	splits := hasSplit(token)
+	splits := shell.Splits(token)
 	name, _, assigned := strings.Cut(token, "=")
 	switch {
 	case wanted:
 		// It is the value of a flag that changes no verdict. Written without quotes it could be more, but a command in which
 		// it is would rarely work; what follows a flag that takes a value is taken for one.
 		return true
-	case assigned && !hasMark(name) && isOption(name):
+	case assigned && !shell.IsUnknown(name) && isOption(name):
 		return false
-	case !isMark([]rune(token)[0]) && !splits:
+	case !shell.BeginsUnknown(token) && !splits:
 		return false
-	case !splits && s.positional && !s.model:
+	case !splits && s.serves && !s.model:
 		s.model = true
 		return true
 	}
-	reason := s.reason(token)
+	reason := s.Reason(token)
 	if splits {
 		reason += "; it stands without quotes, so that it may hold further arguments"
 	} else {
@@ -128,7 +132,7 @@ func (s *scanner) option(token string) {
 		s.wants = !assigned && takesValue(name)
 	case flags[id].boolean:
 		if assigned {
-			s.refuse(topology.Refusal{Setting: name, Value: s.reveal(value), Reason: "ignored explicit argument: the flag takes no value",
+			s.refuse(topology.Refusal{Setting: name, Value: s.Reveal(value), Reason: "ignored explicit argument: the flag takes no value",
 				Fix: "write " + name + " alone"})
 			return
 		}

@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // The checks that report what vLLM would refuse.
@@ -18,14 +19,14 @@ const (
 type builder struct {
 	launch   *v1.Launch
 	engine   *topology.Engine
-	unknowns *unknowns
+	unknowns *shell.Unknowns
 	lookup   func(name string) (string, bool)
 	// args is nil without a command.
 	args *arguments
 	err  *Error
 }
 
-func build(launch *v1.Launch, u *unknowns, lookup func(string) (string, bool), args *arguments) (*topology.Engine, error) {
+func build(launch *v1.Launch, u *shell.Unknowns, lookup func(string) (string, bool), args *arguments) (*topology.Engine, error) {
 	e := &topology.Engine{ID: launch.Engine.ID, Version: launch.Engine.Version}
 	b := &builder{launch: launch, engine: e, unknowns: u, lookup: lookup, args: args}
 	fields := launch.Engine.Parallel
@@ -75,11 +76,11 @@ func (b *builder) given(id flagID) (o occurrence, reason string) {
 	o = b.args.flags[id]
 	switch {
 	case o.given && o.at > b.args.unseenAt:
-		return o, b.unknowns.reason(o.value)
+		return o, b.unknowns.Reason(o.value)
 	case b.args.unseen != "":
 		return occurrence{}, b.args.unseen
 	}
-	return o, b.unknowns.reason(o.value)
+	return o, b.unknowns.Reason(o.value)
 }
 
 // number is a size from the command or from its field. It gives nil where neither says anything, and where the value is
@@ -142,16 +143,16 @@ func (b *builder) contradict(setting, field string, o occurrence) {
 	if b.err == nil {
 		b.err = &Error{Code: CodeContradiction, Pointer: "/" + strings.ReplaceAll(setting, ".", "/"),
 			Detail: fmt.Sprintf("%s is %s, but the command at %s gives %s %s; remove one of them or make them equal", setting, field,
-				b.args.place(o), o.spelled, showText(b.unknowns.reveal(o.value)))}
+				b.args.place(o), o.spelled, showText(b.unknowns.Reveal(o.value)))}
 	}
 }
 
 // place is the JSON pointer of an argument.
 func (a *arguments) place(o occurrence) string {
-	if a.offset < 0 {
-		return a.pointer
+	if a.program.Scripted {
+		return commandPointer(a.program.Index)
 	}
-	return commandPointer(a.offset + o.at)
+	return commandPointer(a.program.Index + a.offset + o.at)
 }
 
 // dataBackend reads --data-parallel-backend.
@@ -196,7 +197,7 @@ func (b *builder) envInt(name, setting, check string) (*int64, bool) {
 	if !set {
 		return nil, true
 	}
-	if reason := b.unknowns.reason(text); reason != "" {
+	if reason := b.unknowns.Reason(text); reason != "" {
 		b.unresolve(setting, reason)
 		return nil, false
 	}

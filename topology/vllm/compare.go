@@ -28,7 +28,7 @@ func (b *builder) show(path string, v *value) string {
 	case isCredential(path):
 		return `"***"`
 	}
-	return shorten(b.unknowns.reveal(string(v.canonical(nil, true))))
+	return shorten(b.unknowns.Reveal(string(v.canonical(nil, true))))
 }
 
 // firstDifference finds the first place where two values differ, or gives an empty path.

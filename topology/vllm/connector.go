@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // The keys of a transfer configuration that are read here.
@@ -137,14 +138,14 @@ var free = map[string]bool{
 // undecided finds an unknown text on which the meaning of the configuration may depend, and gives its reason. One that does
 // not matter is written as the source spells it.
 func (b *builder) undecided(v *value, key string) string {
-	if hasMark(v.text) {
+	if shell.IsUnknown(v.text) {
 		if !free[key] {
-			return b.unknowns.reason(v.text)
+			return b.unknowns.Reason(v.text)
 		}
-		v.text = b.unknowns.reveal(v.text)
+		v.text = b.unknowns.Reveal(v.text)
 	}
 	for i := range v.members {
-		if reason := b.unknowns.reason(v.members[i].name); reason != "" {
+		if reason := b.unknowns.Reason(v.members[i].name); reason != "" {
 			return reason
 		}
 		if reason := b.undecided(&v.members[i].value, v.members[i].name); reason != "" {

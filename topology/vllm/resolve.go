@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -8,10 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // Resolve gives the configuration that the engine of a launch would run with: from its command, from its fields, or from
@@ -19,28 +19,24 @@ import (
 // values that nobody can know yet are in the result. Errors are *Error, with ErrNoEngine in the chain where the command
 // starts no engine.
 func Resolve(launch *v1.Launch) (*topology.Engine, error) {
-	u := &unknowns{}
-	env := &environment{known: launch.Engine.Env, unknown: launch.Engine.EnvUnknown, unknowns: u}
+	env := &shell.Env{Known: launch.Engine.Env, Later: launch.Engine.EnvUnknown, Unknowns: &shell.Unknowns{}}
 	if len(launch.Engine.Command) == 0 {
-		return build(launch, u, env.lookup, nil)
+		return build(launch, env.Unknowns, env.Lookup, nil)
 	}
-	engines, err := find(launch, env)
+	programs, err := find(launch, env)
 	if err != nil {
 		return nil, err
 	}
-	first, err := build(launch, u, engines[0].lookup, scan(engines[0], u))
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range engines[1:] {
-		engine, err := build(launch, u, other.lookup, scan(other, u))
-		if err != nil {
+	var first *topology.Engine
+	for _, p := range programs {
+		engine, err := build(launch, env.Unknowns, p.Lookup, scan(p, env.Unknowns))
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !agree(first, engine) {
-			return nil, &Error{Code: CodeSeveralEngines, Pointer: other.pointer, Detail: fmt.Sprintf("the script may start %d "+
-				"engines that differ, %q and %q among them; a launch is one engine: give each its own launch, or leave the one "+
-				"command that runs", len(engines), u.showCommand(engines[0]), u.showCommand(other))}
+		case first == nil:
+			first = engine
+		case !agree(first, engine):
+			return nil, severalEngines(programs[0], p, env.Unknowns)
 		}
 	}
 	return first, nil
@@ -61,41 +57,38 @@ func agree(a, b *topology.Engine) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-func (u *unknowns) showCommand(inv invocation) string {
-	return shorten("vllm serve " + u.reveal(strings.Join(inv.args, " ")))
+func severalEngines(first, other shell.Program, u *shell.Unknowns) *Error {
+	show := func(p shell.Program) string { return shorten(u.Reveal(strings.Join(p.Args, " "))) }
+	return &Error{Code: CodeSeveralEngines, Pointer: commandPointer(other.Index), Detail: fmt.Sprintf("the script may start "+
+		"engines that differ: `%s` and `%s`; a launch is one engine: give each a launch of its own, or leave the one command "+
+		"that runs", show(first), show(other))}
 }
 
 // find gives the engines that a command may start; at least one, or an error.
-func find(launch *v1.Launch, env *environment) ([]invocation, error) {
+func find(launch *v1.Launch, env *shell.Env) ([]shell.Program, error) {
 	if err := checkText(launch); err != nil {
 		return nil, err
 	}
-	args := make([]string, len(launch.Engine.Command))
-	for i, arg := range launch.Engine.Command {
-		args[i] = expandKubernetes(arg, env.lookup)
-	}
-	p := locate(args, &scope{base: env})
-	in := &interpreter{unknowns: env.unknowns, pointer: commandPointer(p.at), sources: map[syntax.Node]string{},
-		functions: map[string][]*syntax.Stmt{}}
-	switch p.kind {
-	case isEngine:
-		for i, arg := range p.args {
-			p.args[i] = env.unknowns.markReferences(arg)
-		}
-		return []invocation{{args: p.args, positional: p.positional, lookup: p.env.lookup, pointer: "/engine/command",
-			offset: p.at}}, nil
-	case isScript:
-		in.run(p.script, p.env)
-	default:
-		in.seen = []string{shorten(env.unknowns.reveal(strings.Join(args, " ")))}
-	}
+	programs, others, err := shell.Follow(launch.Engine.Command, env, recognize)
+	var failure *shell.Error
 	switch {
-	case in.err != nil:
-		return nil, in.err
-	case len(in.engines) == 0:
-		return nil, noEngine(in.seen)
+	case errors.As(err, &failure):
+		return nil, unreadable(failure)
+	case len(programs) == 0:
+		return nil, noEngine(others)
 	}
-	return in.engines, nil
+	return programs, nil
+}
+
+// unreadable is the error for a script that cannot be followed.
+func unreadable(failure *shell.Error) *Error {
+	e := &Error{Code: CodeScript, Pointer: "/engine/command", Line: failure.Line, Column: failure.Column,
+		Detail: failure.Detail + "; correct the script"}
+	if failure.TooLarge {
+		e.Code = CodeTooLarge
+		e.Detail = failure.Detail + "; put the engine's own command into the launch"
+	}
+	return e
 }
 
 // noEngine says what was looked for and what was there instead.
@@ -134,7 +127,7 @@ func textFault(text string) string {
 		return "the text holds a NUL character, which no command or variable can; remove it"
 	case !utf8.ValidString(text):
 		return "the text is not valid UTF-8; write it in UTF-8"
-	case hasMark(text):
+	case shell.IsUnknown(text):
 		return "the text holds a character of the private-use plane 16 (U+100000 and above), which is not read; remove it"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // transfer works out the KV transfer configuration that the engine would run with. Where it cannot be known, or vLLM would
@@ -41,7 +42,7 @@ func (b *builder) transfer() topology.Transfer {
 
 // fieldID takes the engine's id from the transfer configuration where the launch itself gives none.
 func (b *builder) fieldID(root value) {
-	if id := root.get("engine_id"); b.engine.ID == "" && id != nil && id.kind == '"' && !hasMark(id.text) {
+	if id := root.get("engine_id"); b.engine.ID == "" && id != nil && id.kind == '"' && !shell.IsUnknown(id.text) {
 		b.engine.ID = id.text
 	}
 }
@@ -115,10 +116,10 @@ func (b *builder) transferArgument() (v value, given bool, reason string) {
 	if err == nil {
 		return v, true, ""
 	}
-	if reason := b.unknowns.reason(readBefore(source, err)); reason != "" {
+	if reason := b.unknowns.Reason(readBefore(source, err)); reason != "" {
 		return value{}, true, reason
 	}
-	b.refuseTransfer(o.spelled, b.unknowns.reveal(o.value), err)
+	b.refuseTransfer(o.spelled, b.unknowns.Reveal(o.value), err)
 	return value{}, true, "its value cannot be read"
 }
 
@@ -162,7 +163,7 @@ func (b *builder) offloadingSize() (*float64, bool) {
 	if !o.given || isNone(o.value) {
 		return nil, true
 	}
-	if reason := b.unknowns.reason(o.value); reason != "" {
+	if reason := b.unknowns.Reason(o.value); reason != "" {
 		b.unresolve(topology.SettingTransfer, reason)
 		return nil, false
 	}
@@ -202,7 +203,7 @@ func (b *builder) mergeOffloading(root *value, gib float64) bool {
 // offloadingConnector is the connector that --kv-offloading-backend stands for.
 func (b *builder) offloadingConnector() (name string, native, ok bool) {
 	o := b.args.flags[flagOffloadingBackend]
-	if reason := b.unknowns.reason(o.value); reason != "" {
+	if reason := b.unknowns.Reason(o.value); reason != "" {
 		b.unresolve(topology.SettingTransfer, reason)
 		return "", false, false
 	}

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import "strings"
 
@@ -16,20 +16,20 @@ const (
 // unknown is one text that is not known. Its text is how the source spells it.
 type unknown struct{ text, reason string }
 
-// unknowns numbers the unknown texts of one launch. The zero value is ready for use.
-type unknowns struct {
+// Unknowns numbers the unknown texts of one command. The zero value is ready for use.
+type Unknowns struct {
 	list  []unknown
 	index map[unknown]int
 }
 
 // mark gives the rune, as a string, that stands for an unknown text.
-func (u *unknowns) mark(text, reason string, splits bool) string {
+func (u *Unknowns) mark(text, reason string, splits bool) string {
 	entry := unknown{text, reason}
 	i, known := u.index[entry]
 	switch {
 	case known:
 	case firstMark+2*len(u.list)+1 > lastMark:
-		// The last reason stands for all that follow; a launch with so many gets no useful answer anyway.
+		// The last reason stands for all that follow; a command with so many gets no useful answer anyway.
 		i = len(u.list) - 1
 	default:
 		if u.index == nil {
@@ -50,43 +50,35 @@ func markRune(i int, splits bool) rune {
 	return r
 }
 
-// hasMark is quick for text without marks.
-func hasMark(text string) bool {
+func isMark(r rune) bool { return r >= firstMark && r <= lastMark }
+
+// IsUnknown tells whether any part of a text is unknown. It is quick for text that is known.
+func IsUnknown(text string) bool {
 	return strings.IndexByte(text, markByte) >= 0 && strings.IndexFunc(text, isMark) >= 0
 }
 
-// hasSplit tells whether a mark in the text stands for any number of arguments.
-func hasSplit(text string) bool {
-	return hasMark(text) && strings.IndexFunc(text, func(r rune) bool { return isMark(r) && r&1 == 1 }) >= 0
+// Splits tells whether an argument has an unknown part without quotes, so that it may be any number of arguments.
+func Splits(text string) bool {
+	return IsUnknown(text) && strings.IndexFunc(text, func(r rune) bool { return isMark(r) && r&1 == 1 }) >= 0
 }
 
-func isMark(r rune) bool { return r >= firstMark && r <= lastMark }
-
-// settle turns every mark of a text into one that does or does not split.
-func settle(text string, splits bool) string {
-	if !hasMark(text) {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if isMark(r) {
-			return markRune(int(r-firstMark)/2, splits)
-		}
-		return r
-	}, text)
+// BeginsUnknown tells whether nothing is known of how a text begins.
+func BeginsUnknown(text string) bool {
+	return strings.IndexFunc(text, isMark) == 0
 }
 
-// reason is why the first unknown part of a text is unknown, or empty.
-func (u *unknowns) reason(text string) string {
-	if !hasMark(text) {
+// Reason is why the first unknown part of a text is unknown; empty where all is known.
+func (u *Unknowns) Reason(text string) string {
+	if !IsUnknown(text) {
 		return ""
 	}
 	r := []rune(text[strings.IndexFunc(text, isMark):])[0]
 	return u.list[(r-firstMark)/2].reason
 }
 
-// reveal writes the unknown parts of a text as the source spells them.
-func (u *unknowns) reveal(text string) string {
-	if !hasMark(text) {
+// Reveal writes the unknown parts of a text as the source spells them.
+func (u *Unknowns) Reveal(text string) string {
+	if !IsUnknown(text) {
 		return text
 	}
 	var out strings.Builder
@@ -98,4 +90,17 @@ func (u *unknowns) reveal(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// settle turns every mark of a text into one that does or does not split.
+func settle(text string, splits bool) string {
+	if !IsUnknown(text) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if isMark(r) {
+			return markRune(int(r-firstMark)/2, splits)
+		}
+		return r
+	}, text)
 }

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"strconv"
@@ -68,7 +68,7 @@ func (in *interpreter) operand(word *syntax.Word, s *scope) (value, reason strin
 		}
 		value = v.String()
 	}
-	if reason := in.unknowns.reason(value); reason != "" {
+	if reason := in.unknowns.Reason(value); reason != "" {
 		return "", reason
 	}
 	if n, err := strconv.Atoi(value); err != nil || strconv.Itoa(n) != value {

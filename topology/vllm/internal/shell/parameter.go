@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"mvdan.cc/sh/v3/expand"
@@ -82,12 +82,12 @@ func mustBeSet(op syntax.ParExpOperator) bool {
 func positional(name string) bool { return name[0] >= '0' && name[0] <= '9' }
 
 // variableReason is why a variable's value is unknown, or empty.
-func (u *unknowns) variableReason(v expand.Variable) string {
-	if reason := u.reason(v.Str); reason != "" {
+func (u *Unknowns) variableReason(v expand.Variable) string {
+	if reason := u.Reason(v.Str); reason != "" {
 		return reason
 	}
 	for _, element := range v.List {
-		if reason := u.reason(element); reason != "" {
+		if reason := u.Reason(element); reason != "" {
 			return reason
 		}
 	}

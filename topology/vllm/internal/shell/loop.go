@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"slices"
@@ -60,7 +60,7 @@ func (in *interpreter) items(clause *syntax.ForClause, s *scope) ([]string, bool
 	if iter.InPos.IsValid() {
 		items = in.fields(iter.Items, s)
 	}
-	return items, len(items) <= maxRounds && !slices.ContainsFunc(items, hasSplit)
+	return items, len(items) <= maxRounds && !slices.ContainsFunc(items, Splits)
 }
 
 // loosen makes unknown whatever a loop may change.

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import "strings"
 
@@ -35,7 +35,7 @@ func expandKubernetes(text string, lookup func(name string) (string, bool)) stri
 
 // markReferences makes every $(NAME) that was left of a plain argument unknown: the name may come from a source that the
 // launch does not show, such as envFrom.
-func (u *unknowns) markReferences(text string) string {
+func (u *Unknowns) markReferences(text string) string {
 	if !strings.Contains(text, "$(") {
 		return text
 	}

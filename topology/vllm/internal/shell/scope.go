@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"maps"
@@ -8,21 +8,20 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// environment is what a container starts with: the variables of the launch, and those whose value is not known yet.
-type environment struct {
-	known    map[string]string
-	unknown  []string
-	unknowns *unknowns
+// Env is what a process starts with: the variables that are known, and those that will be set to something that nobody
+// knows yet.
+type Env struct {
+	Known    map[string]string
+	Later    []string
+	Unknowns *Unknowns
 }
 
-// lookup gives the value of a variable, a mark where it will be set to something unknown, or false where it is not set.
-func (e *environment) lookup(name string) (string, bool) {
-	for _, later := range e.unknown {
-		if later == name {
-			return e.unknowns.mark("$"+name, "$"+name+" is set only when the container starts", false), true
-		}
+// Lookup gives the value of a variable, as unknown text where it is set later, and false where it is not set.
+func (e *Env) Lookup(name string) (string, bool) {
+	if slices.Contains(e.Later, name) {
+		return e.Unknowns.mark("$"+name, "$"+name+" is set only when the container starts", false), true
 	}
-	value, set := e.known[name]
+	value, set := e.Known[name]
 	return value, set
 }
 
@@ -33,7 +32,7 @@ const maxValue = 128 << 10
 // scope is the variables of a shell at one point of a script. It is the environment of the expander: nothing that it does
 // can touch the process.
 type scope struct {
-	base *environment
+	base *Env
 	vars map[string]expand.Variable
 	// args are the positional parameters, name the shell's $0.
 	args []string
@@ -77,7 +76,7 @@ func (s *scope) Get(name string) expand.Variable {
 	if s.sourced != "" {
 		return expand.Variable{Set: true, Exported: true, Kind: expand.String, Str: s.sourced}
 	}
-	if value, set := s.base.lookup(name); set {
+	if value, set := s.base.Lookup(name); set {
 		return expand.Variable{Set: true, Exported: true, Kind: expand.String, Str: value}
 	}
 	return expand.Variable{}
@@ -86,7 +85,7 @@ func (s *scope) Get(name string) expand.Variable {
 // parameter is the i-th positional parameter. Behind one that stands for any number of them, none is known.
 func (s *scope) parameter(i int) expand.Variable {
 	for j, arg := range s.args {
-		if j == i-1 || hasSplit(arg) {
+		if j == i-1 || Splits(arg) {
 			return text(arg)
 		}
 	}
@@ -96,7 +95,7 @@ func (s *scope) parameter(i int) expand.Variable {
 // count is the number of positional parameters, or a mark.
 func (s *scope) count() string {
 	for _, arg := range s.args {
-		if hasSplit(arg) {
+		if Splits(arg) {
 			return arg
 		}
 	}
@@ -109,7 +108,7 @@ func (s *scope) Each(func(string, expand.Variable) bool) {}
 // Set implements expand.WriteEnviron.
 func (s *scope) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
-		v.Str = s.base.unknowns.mark("$"+name, "$"+name+" is longer than an argument may be", false)
+		v.Str = s.base.Unknowns.mark("$"+name, "$"+name+" is longer than an argument may be", false)
 	}
 	v.Exported = v.Exported || s.exports || s.Get(name).Exported
 	if s.vars == nil {
@@ -122,14 +121,14 @@ func (s *scope) Set(name string, v expand.Variable) error {
 // forget makes variables unknown.
 func (s *scope) forget(reason string, names ...string) {
 	for _, name := range names {
-		_ = s.Set(name, text(s.base.unknowns.mark("$"+name, "$"+name+" "+reason, false)))
+		_ = s.Set(name, text(s.base.Unknowns.mark("$"+name, "$"+name+" "+reason, false)))
 	}
 }
 
 // forgetAll makes every variable unknown, for a file that was sourced or text that was evaluated.
 func (s *scope) forgetAll(reason string) {
 	s.vars = nil
-	s.sourced = s.base.unknowns.mark("a variable", reason, false)
+	s.sourced = s.base.Unknowns.mark("a variable", reason, false)
 }
 
 // unset removes a variable, also one of the container.
@@ -148,12 +147,12 @@ func (s *scope) child() *scope {
 	return c
 }
 
-// lookup reads an exported variable as the engine would.
+// lookup reads an exported variable as a program would.
 func (s *scope) lookup(name string) (string, bool) {
 	if v, changed := s.vars[name]; changed {
 		return v.String(), v.Set && v.Exported
 	}
-	return s.base.lookup(name)
+	return s.base.Lookup(name)
 }
 
 func sameVariable(a, b expand.Variable) bool {

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"fmt"
@@ -16,33 +16,21 @@ const (
 	maxDepth   = 400
 )
 
-// interpreter follows a script through every way that it may take and collects the engines that it would start. It runs
+// interpreter follows a script through every way that it may take and collects the programs that it would start. It runs
 // nothing: a command has no effect other than that of the shell's own builtins on variables.
 type interpreter struct {
-	unknowns *unknowns
+	match    Match
+	unknowns *Unknowns
 	sources  map[syntax.Node]string
-	// pointer is where the script stands in the launch.
-	pointer string
 	// functions holds every body that a name was given.
 	functions map[string][]*syntax.Stmt
 	frames    []*frame
-	engines   []invocation
-	// seen are the commands that were no engine.
-	seen  []string
-	steps int
-	depth int
-	err   error
-}
-
-// invocation is one engine command: the arguments after the engine itself, and the environment that it gets.
-type invocation struct {
-	args []string
-	// positional tells that the first argument that is no flag is the model.
-	positional bool
-	lookup     func(name string) (string, bool)
-	// pointers gives the place of an argument, where each has its own; else all are at the one place.
-	pointer string
-	offset  int
+	found     []Program
+	// others are the commands that were not wanted.
+	others []string
+	steps  int
+	depth  int
+	err    *Error
 }
 
 // flow is what a command leaves behind: the scope if it succeeds and the scope if it fails. Either is nil where that
@@ -70,26 +58,23 @@ func (in *interpreter) run(source string, s *scope) flow {
 	return in.statements(file.Stmts, s)
 }
 
-func (in *interpreter) parse(source string) (*syntax.File, error) {
-	if len(source) > maxScript || nesting(source) > maxNesting {
-		return nil, &Error{Code: CodeTooLarge, Pointer: in.pointer, Detail: fmt.Sprintf("the script has %d bytes and up to %d "+
-			"nested brackets; at most %d bytes and %d brackets are read; put the engine's command into the launch itself",
-			len(source), nesting(source), maxScript, maxNesting)}
+func (in *interpreter) parse(source string) (*syntax.File, *Error) {
+	if deep := nesting(source); len(source) > maxScript || deep > maxNesting {
+		return nil, &Error{TooLarge: true, Detail: fmt.Sprintf("the script has %d bytes and up to %d nested brackets; at most %d "+
+			"bytes and %d brackets are read", len(source), deep, maxScript, maxNesting)}
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(source), "")
 	if err == nil {
 		return file, nil
 	}
-	failure := &Error{Code: CodeScript, Pointer: in.pointer}
+	failure := &Error{Detail: err.Error()}
 	switch err := err.(type) {
 	case syntax.ParseError:
 		failure.Line, failure.Column, failure.Detail = err.Pos.Line(), err.Pos.Col(), err.Text
 	case syntax.LangError:
 		failure.Line, failure.Column, failure.Detail = err.Pos.Line(), err.Pos.Col(), err.Feature+" is not read"
-	default:
-		failure.Detail = err.Error()
 	}
-	failure.Detail = "the shell script cannot be parsed: " + shorten(in.unknowns.reveal(failure.Detail)) + "; correct the script"
+	failure.Detail = "the script cannot be parsed: " + shorten(in.unknowns.Reveal(failure.Detail))
 	return nil, failure
 }
 
@@ -127,9 +112,8 @@ func (in *interpreter) statement(statement *syntax.Stmt, s *scope) flow {
 	in.depth++
 	defer func() { in.depth-- }()
 	if in.err == nil && (in.steps > maxSteps || in.depth > maxDepth) {
-		in.err = &Error{Code: CodeTooLarge, Pointer: in.pointer, Line: statement.Pos().Line(), Column: statement.Pos().Col(),
-			Detail: fmt.Sprintf("the script takes more than %d steps or nests its commands more than %d deep; put the engine's "+
-				"command into the launch itself", maxSteps, maxDepth)}
+		in.err = &Error{TooLarge: true, Line: statement.Pos().Line(), Column: statement.Pos().Col(), Detail: fmt.Sprintf(
+			"the script takes more than %d steps, or nests its commands more than %d deep", maxSteps, maxDepth)}
 	}
 	if in.err != nil {
 		return flow{}

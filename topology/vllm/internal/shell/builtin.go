@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"path"
@@ -66,7 +66,7 @@ func (in *interpreter) eval(args []string, s *scope) flow {
 // sourceFile follows a file that is not read: it may set any variable. Activating a Python environment does not.
 func (in *interpreter) sourceFile(args []string, s *scope) flow {
 	if len(args) > 1 && path.Base(args[1]) != "activate" {
-		s.forgetAll("a variable may be set by " + shorten(in.unknowns.reveal(args[1])) + ", which is sourced but not read")
+		s.forgetAll("a variable may be set by " + shorten(in.unknowns.Reveal(args[1])) + ", which is sourced but not read")
 	}
 	return flow{s, s}
 }
@@ -103,8 +103,8 @@ func (in *interpreter) shift(args []string, s *scope) flow {
 		return flow{failed: s}
 	default:
 		for _, arg := range s.args[:n] {
-			if hasSplit(arg) {
-				s.args = []string{in.unknowns.mark("$@", "$@ "+in.unknowns.reason(arg), true)}
+			if Splits(arg) {
+				s.args = []string{in.unknowns.mark("$@", "$@ "+in.unknowns.Reason(arg), true)}
 				return flow{s, s}
 			}
 		}

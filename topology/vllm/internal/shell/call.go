@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"slices"
@@ -48,16 +48,7 @@ func (in *interpreter) program(args []string, s, env *scope) flow {
 		}
 		after = flow{}
 	}
-	program := locate(args, env.child())
-	switch program.kind {
-	case isEngine:
-		in.engines = append(in.engines, invocation{args: program.args, positional: program.positional,
-			lookup: program.env.lookup, pointer: in.pointer, offset: -1})
-	case isScript:
-		in.subshell(program.env, func(c *scope) flow { return in.run(program.script, c) })
-	default:
-		in.seen = append(in.seen, shorten(in.unknowns.reveal(strings.Join(args, " "))))
-	}
+	in.start(args, env.child())
 	return after
 }
 

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"strconv"
@@ -46,7 +46,7 @@ func decide(t truth, s *scope) flow {
 // test answers test and [ for up to three arguments; conditions on files and longer ones stay open.
 func test(args []string) truth {
 	for _, arg := range args {
-		if hasSplit(arg) {
+		if Splits(arg) {
 			return open
 		}
 	}
@@ -67,7 +67,7 @@ func test(args []string) truth {
 
 func unaryTest(op, x string) truth {
 	switch {
-	case hasMark(x):
+	case IsUnknown(x):
 		return open
 	case op == "-n":
 		return answer(x != "")
@@ -78,7 +78,7 @@ func unaryTest(op, x string) truth {
 }
 
 func binaryTest(op, x, y string) truth {
-	if hasMark(x) || hasMark(y) {
+	if IsUnknown(x) || IsUnknown(y) {
 		return open
 	}
 	switch op {

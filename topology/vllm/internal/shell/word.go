@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"errors"
@@ -60,7 +60,7 @@ func (in *interpreter) source(node syntax.Node) string {
 		if err := syntax.NewPrinter().Print(&out, node); err != nil {
 			out.WriteString("an expression")
 		}
-		source = shorten(in.unknowns.reveal(out.String()))
+		source = shorten(in.unknowns.Reveal(out.String()))
 		in.sources[node] = source
 	}
 	return source

@@ -1,4 +1,4 @@
-package vllm
+package shell
 
 import (
 	"regexp"
@@ -129,12 +129,12 @@ func (in *interpreter) anyItem(clause *syntax.CaseClause, items []*syntax.CaseIt
 
 // matches tells whether a word matches one of the patterns of an item, if that is known.
 func (in *interpreter) matches(item *syntax.CaseItem, word string, s *scope) (matched, known bool) {
-	if hasMark(word) {
+	if IsUnknown(word) {
 		return false, false
 	}
 	for _, w := range item.Patterns {
 		text, err := expand.Pattern(&expand.Config{Env: s}, in.rewrite(w, s, false))
-		if err != nil || hasMark(text) {
+		if err != nil || IsUnknown(text) {
 			return false, false
 		}
 		expr, err := pattern.Regexp(text, pattern.EntireString)
