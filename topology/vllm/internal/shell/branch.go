@@ -91,8 +91,17 @@ func (in *interpreter) ifClause(clause *syntax.IfClause, s *scope) flow {
 	default:
 		no = in.ifClause(other, cond.failed)
 	}
-	at := last(clause.Cond)
-	return flow{in.join(yes.ok, no.ok, at), in.join(yes.failed, no.failed, at)}
+	return in.merge(yes, no, last(clause.Cond))
+}
+
+// merge joins what two ways through a script leave behind. Where either may have failed, the status is given up, so that
+// one scope stands for both.
+func (in *interpreter) merge(a, b flow, at syntax.Node) flow {
+	if a.failed == nil && b.failed == nil {
+		return flow{ok: in.join(a.ok, b.ok, at)}
+	}
+	merged := in.join(in.join(a.ok, a.failed, at), in.join(b.ok, b.failed, at), at)
+	return flow{merged, merged}
 }
 
 // last is the command that decides a list of conditions.
@@ -121,8 +130,7 @@ func (in *interpreter) caseClause(clause *syntax.CaseClause, s *scope) flow {
 func (in *interpreter) anyItem(clause *syntax.CaseClause, items []*syntax.CaseItem, s *scope) flow {
 	out := flow{ok: s}
 	for _, item := range items {
-		f := in.statements(item.Stmts, s.clone())
-		out = flow{in.join(out.ok, f.ok, clause.Word), in.join(out.failed, f.failed, clause.Word)}
+		out = in.merge(out, in.statements(item.Stmts, s.clone()), clause.Word)
 	}
 	return out
 }

@@ -60,7 +60,17 @@ func (in *interpreter) test(args []string, s *scope) flow {
 
 // eval follows its arguments as script. Unknown text in them is unquoted there, so that it may be anything.
 func (in *interpreter) eval(args []string, s *scope) flow {
-	return in.run(strings.Join(args[1:], " "), s)
+	source := strings.Join(args[1:], " ")
+	f := in.run(source, s)
+	if IsUnknown(source) {
+		f = f.split()
+		for _, end := range [...]*scope{f.ok, f.failed} {
+			if end != nil {
+				end.forgetAll("a variable may be set by eval of " + shorten(in.unknowns.Reveal(source)))
+			}
+		}
+	}
+	return f
 }
 
 // sourceFile follows a file that is not read: it may set any variable. Activating a Python environment does not.

@@ -12,10 +12,13 @@ import (
 func (in *interpreter) call(command *syntax.CallExpr, s *scope) flow {
 	args := in.fields(command.Args, s)
 	if len(args) == 0 {
+		out := flow{ok: s}
 		for _, assign := range command.Assigns {
-			in.assign(assign, s)
+			if in.assign(assign, s); IsUnknown(s.vars[assign.Name.Value].Str) {
+				out.failed = s
+			}
 		}
-		return flow{s, s}
+		return out
 	}
 	env := s
 	if len(command.Assigns) > 0 {
@@ -65,14 +68,14 @@ func (in *interpreter) function(bodies []*syntax.Stmt, args []string, s *scope) 
 		frame := in.enter(false)
 		f := in.statement(body, c)
 		in.leave()
-		f = flow{in.join(f.ok, frame.breaks, nil), in.join(f.failed, frame.breaks, nil)}
+		f = in.merge(f, flow{frame.breaks, frame.breaks}, nil)
 		for _, end := range [...]*scope{f.ok, f.failed} {
 			if end != nil {
 				end.args = outer
 				end.restore(frame.locals)
 			}
 		}
-		out = flow{in.join(out.ok, f.ok, body), in.join(out.failed, f.failed, body)}
+		out = in.merge(out, f, body)
 	}
 	return out
 }

@@ -33,7 +33,7 @@ func (r *rewriter) param(p *syntax.ParamExp, quoted bool) syntax.WordPart {
 		return r.mark(p, "is not set in the container's env", !quoted || all)
 	case (!quoted || all) && r.splits && r.scope.vars[separators].Set:
 		return r.mark(p, "is split at an IFS that the script sets; quote it", true)
-	case reason != "" && (!quoted || p.Exp != nil):
+	case reason != "" && (!quoted && r.splits || p.Exp != nil):
 		return &syntax.Lit{Value: r.unknowns.mark(r.source(p), reason, (!quoted || all) && r.splits)}
 	case reason == "" && !quoted && r.splits && globs(v):
 		return r.mark(p, "matches file names, which are not looked up; quote it", true)

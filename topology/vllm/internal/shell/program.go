@@ -86,9 +86,7 @@ func (in *interpreter) start(args []string, env *scope) int {
 			return i
 		case answer == Nothing && shells[name]:
 			if script := commandString(args, i, env); script > 0 {
-				in.depth++
 				in.subshell(env, func(c *scope) flow { return in.run(args[script], c) })
-				in.depth--
 				return script
 			}
 		case answer == Nothing && (wrappers[name] || i == 0 && IsUnknown(arg)):

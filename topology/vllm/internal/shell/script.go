@@ -14,6 +14,8 @@ const (
 	maxNesting = 100
 	maxSteps   = 4096
 	maxDepth   = 400
+	// scriptDepth is what a script counts as a level of nesting: each is parsed anew.
+	scriptDepth = 20
 )
 
 // interpreter follows a script through every way that it may take and collects the programs that it would start. It runs
@@ -55,6 +57,8 @@ func (in *interpreter) run(source string, s *scope) flow {
 		in.err = err
 		return flow{}
 	}
+	in.depth += scriptDepth
+	defer func() { in.depth -= scriptDepth }()
 	return in.statements(file.Stmts, s)
 }
 

@@ -13,14 +13,19 @@ import (
 // values alone.
 
 // maxArguments bounds what the words of one command may expand to. Bytes.
-const maxArguments = 1 << 20
+const maxArguments = 256 << 10
 
 // fields expands words into arguments.
 func (in *interpreter) fields(words []*syntax.Word, s *scope) []string {
 	var out []string
 	size := 0
 	for _, word := range words {
-		for field, err := range expand.FieldsSeq(&expand.Config{Env: s}, in.rewrite(word, s, true)) {
+		safe := in.rewrite(word, s, true)
+		if braces(safe) > maxBraces {
+			out = append(out, in.opaque(word, "has more braces than are worked out", true))
+			continue
+		}
+		for field, err := range expand.FieldsSeq(&expand.Config{Env: s}, safe) {
 			if size += len(field) + 1; err == nil && size > maxArguments {
 				err = errors.New("it gives more than a command may take")
 			}
@@ -32,6 +37,27 @@ func (in *interpreter) fields(words []*syntax.Word, s *scope) []string {
 		}
 	}
 	return out
+}
+
+// maxBraces bounds the brace expansions in a word, each of which multiplies the work.
+const maxBraces = 4
+
+// braces counts the brace expansions in a word.
+func braces(word *syntax.Word) int {
+	split := *word
+	if !syntax.SplitBraces(&split) {
+		return 0
+	}
+	count := 0
+	for _, part := range split.Parts {
+		if brace, ok := part.(*syntax.BraceExp); ok {
+			count++
+			for _, element := range brace.Elems {
+				count += braces(element)
+			}
+		}
+	}
+	return count
 }
 
 // literal expands a word into one text, as in an assignment.
@@ -77,6 +103,9 @@ type rewriter struct {
 }
 
 func (in *interpreter) rewrite(word *syntax.Word, s *scope, splits bool) *syntax.Word {
+	if word.Lit() == "[" { // the command, which is no pattern
+		return word
+	}
 	r := &rewriter{interpreter: in, scope: s, splits: splits}
 	return &syntax.Word{Parts: r.parts(word.Parts, false)}
 }
