@@ -71,7 +71,7 @@ func (f *folder) relateCore(at *CoreReplica) relation {
 func (f *folder) missingCore(at *CoreReplica) []string {
 	var missing []string
 	if at.CoreNode == "" {
-		missing = append(missing, fmt.Sprintf("core: not given, and executor %q may start it on any node", f.engine.Executor))
+		missing = append(missing, "core: not given, and "+f.coreStarter())
 	}
 	if at.RankNode == "" {
 		missing = append(missing, fmt.Sprintf("node of rank %d", at.FirstRank))
@@ -88,4 +88,12 @@ func (f *folder) missingCore(at *CoreReplica) []string {
 		}
 	}
 	return missing
+}
+
+// coreStarter says why the node of the core does not follow from the executor.
+func (f *folder) coreStarter() string {
+	if f.engine.unresolved(SettingExecutor) != nil {
+		return "the executor, which is not known yet, decides where it starts"
+	}
+	return fmt.Sprintf("executor %q may start it on any node", f.engine.Executor)
 }

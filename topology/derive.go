@@ -102,7 +102,10 @@ func divide(engine *Engine, grid Grid) (split, string) {
 	if engine.Nnodes < 1 {
 		return s, fmt.Sprintf("%s: %d is below 1", SettingNnodes, engine.Nnodes)
 	}
-	if s.local < 1 || grid.Data%s.local != 0 {
+	if s.local < 1 {
+		return s, fmt.Sprintf("%s: %d leaves open how many replicas each host runs", SettingDataLocal, s.local)
+	}
+	if grid.Data%s.local != 0 {
 		return s, fmt.Sprintf("%s: %d does not divide the %d replicas", SettingDataLocal, s.local, grid.Data)
 	}
 	groups := grid.Data / s.local

@@ -19,7 +19,7 @@ const (
 
 // What is shown in place of a value.
 const (
-	absentValue = "not given"
+	absentValue = "absent"
 	maskedValue = "a value that is not shown"
 )
 
