@@ -7,5 +7,5 @@ import "embed"
 
 // FS is the tree of rules and schemas. Files ending in _test.rego are tests.
 //
-//go:embed verdict.rego checks schemas
+//go:embed verdict.rego checks lib schemas
 var FS embed.FS

@@ -1,0 +1,24 @@
+# METADATA
+# title: One engine version
+# description: >
+#   Workers of different engine versions lay out KV memory and name tier files differently; what one writes another misreads.
+# custom:
+#   enforcement: deny
+#   missing: not_applicable
+#   needs: [input.versions]
+#   docs: docs/checks.md#consistencyversions
+package tiergate.checks.consistency.versions
+
+applies := true
+
+violations contains {
+	"message": $"{group.ranks} run engine version {group.version}, {first.ranks} run {first.version}",
+	"nodes": group.nodes,
+	"fix": "start all workers of an engine from one image",
+} if {
+	some i, group in input.versions
+	i > 0
+	first := input.versions[0]
+}
+
+unknown contains fact if some fact in []
