@@ -62,10 +62,11 @@ type Shm struct {
 	Device string `json:"device,omitempty"`
 	// Host is true where the mount is the host's own (hostIPC, --ipc=host): without boot ids, two such nodes may or may not
 	// share memory.
-	Host         bool          `json:"host,omitempty"`
-	TotalBytes   *int64        `json:"total_bytes,omitempty"`
-	FreeBytes    *int64        `json:"free_bytes,omitempty"`
-	StaleRegions []StaleRegion `json:"stale_regions,omitempty"`
+	Host       bool   `json:"host,omitempty"`
+	TotalBytes *int64 `json:"total_bytes,omitempty"`
+	FreeBytes  *int64 `json:"free_bytes,omitempty"`
+	// StaleRegions is nil where nobody looked and empty where there are none.
+	StaleRegions []StaleRegion `json:"stale_regions,omitzero"`
 }
 
 // StaleRegion is a vllm_offload_* file that no running engine owns.
