@@ -157,6 +157,24 @@ func TestTransferDifferences(t *testing.T) {
 	}
 }
 
+// Transfer configurations are equal exactly when nothing is found in which they differ, and a credential is never shown.
+func FuzzTransferDifference(f *testing.F) {
+	f.Add(`{"a":1,"engine_id":"x"}`, `{"a":1.0}`)
+	f.Add(`{"secret_key":"hunter2"}`, `{"secret_key":["hunter3"]}`)
+	f.Add(`{"kv_connector_extra_config":{"connectors":[{"kv_port":1},null]}}`, `{"kv_connector_extra_config":{"connectors":{}}}`)
+	f.Add("{", "\xff")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		this, first := canonical{transfer: canonicalTransfer([]byte(a))}, canonical{transfer: canonicalTransfer([]byte(b))}
+		found := this.differs(&first)
+		assert.Equal(t, this.key() == first.key(), len(found) == 0, found)
+		assert.LessOrEqual(t, len(found), maxDifferences+1)
+		secret := canonical{transfer: canonicalTransfer([]byte(`{"secret_key":` + a + `}`))}
+		if json.Valid([]byte(a)) && strings.Contains(a, "hunter2") {
+			assert.NotContains(t, strings.Join(secret.differs(&first), " "), "hunter2")
+		}
+	})
+}
+
 func TestDifferencesAreBounded(t *testing.T) {
 	list := func(value int) json.RawMessage {
 		return json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%d,", value), 100), ",") + "]")

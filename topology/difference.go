@@ -6,21 +6,12 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 )
 
-// The bounds of what is shown of two configurations that differ.
+// The bounds of what is listed of two configurations that differ.
 const (
 	maxDifferences = 16
 	maxDepth       = 16
-	maxShownValue  = 40
-)
-
-// What is shown in place of a value.
-const (
-	absentValue = "absent"
-	maskedValue = "a value that is not shown"
 )
 
 // difference lists the places in which two JSON documents differ.
@@ -125,69 +116,4 @@ func (d *difference) compareLists(at place, this, first []any) {
 		}
 		d.compare(at.element(i), a, b)
 	}
-}
-
-// Credential tells whether a configuration key names a secret, whose value must not be shown, e.g. access_key, secret_key
-// and session_token of an object store.
-func Credential(key string) bool {
-	key = strings.ToLower(key)
-	for _, part := range [...]string{"secret", "passw", "credential", "private"} {
-		if strings.Contains(key, part) {
-			return true
-		}
-	}
-	for _, end := range [...]string{"key", "token", "auth", "authorization"} {
-		if strings.HasSuffix(key, end) {
-			return true
-		}
-	}
-	return false
-}
-
-// contrast writes two values for people, unless that would show a secret or say nothing.
-func contrast(this, first any, secret bool) string {
-	a, b := show(this, secret), show(first, secret)
-	if a == b {
-		return "the values differ in a part that is not shown"
-	}
-	return a + ", not " + b
-}
-
-// show writes a value for people. Objects and lists are only counted: what is in them may be secret under any name.
-func show(value any, secret bool) string {
-	switch v := value.(type) {
-	case absent:
-		return absentValue
-	case map[string]any:
-		return fmt.Sprintf("an object of %d keys", len(v))
-	case []any:
-		return fmt.Sprintf("a list of %d", len(v))
-	}
-	if secret {
-		return maskedValue
-	}
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case string:
-		// An address may carry a user's password or a signature.
-		if strings.Contains(v, "://") && strings.ContainsAny(v, "@?") {
-			return maskedValue
-		}
-		return strconv.Quote(shorten(v))
-	default:
-		return shorten(fmt.Sprint(v))
-	}
-}
-
-// shorten cuts a long text at a character boundary.
-func shorten(text string) string {
-	if len(text) <= maxShownValue {
-		return text
-	}
-	cut := maxShownValue
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
 }
