@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
@@ -19,8 +19,9 @@ func (p *parsed) compileWasm(ctx context.Context, entrypoints []string) ([]byte,
 		return nil, err
 	}
 	b := &bundle.Bundle{Data: map[string]any{}}
-	for _, path := range slices.Sorted(maps.Keys(modules)) { // equal sources give equal modules
-		b.Modules = append(b.Modules, bundle.ModuleFile{URL: path, Path: path, Parsed: modules[path], Raw: []byte(path)})
+	files := slices.SortedFunc(slices.Values(p.files), func(a, b file) int { return strings.Compare(a.path, b.path) })
+	for _, f := range files { // in order, so that equal sources give equal modules
+		b.Modules = append(b.Modules, bundle.ModuleFile{URL: f.path, Path: f.path, Parsed: modules[f.path], Raw: f.text})
 	}
 	b.Manifest.Init()
 	b.SetRegoVersion(ast.RegoV1)

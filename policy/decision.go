@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy/internal/host"
@@ -97,20 +95,8 @@ func (w *work) fold(launch *v1.Launch, needs topology.Needs, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	buf := appender{append(w.keyed[:0], make([]byte, sha256.Size)...)}
-	err = json.MarshalWrite(&buf, facts)
-	w.keyed = buf.b
-	if err != nil {
-		return fmt.Errorf("write facts: %w", err)
-	}
+	w.keyed = appendFacts(append(w.keyed[:0], make([]byte, sha256.Size)...), facts)
 	return nil
-}
-
-type appender struct{ b []byte }
-
-func (a *appender) Write(p []byte) (int, error) {
-	a.b = append(a.b, p...)
-	return len(p), nil
 }
 
 func (e *Engine) evaluate(ctx context.Context, launch *v1.Launch, path string, use func(*snapshot, *work) error) error {
@@ -138,55 +124,6 @@ func (e *Engine) evaluate(ctx context.Context, launch *v1.Launch, path string, u
 	}
 	return use(s, w)
 }
-
-// verdictCore is what data.tiergate.verdict evaluates to; the checks stay as they are.
-type verdictCore struct {
-	Assumed  jsontext.Value `json:"assumed"`
-	Checks   jsontext.Value `json:"checks"`
-	Disabled jsontext.Value `json:"disabled"`
-	Outcome  string         `json:"outcome"`
-	Probe    bool           `json:"probe"`
-}
-
-// finish adds what the rules do not know: the groups to probe in full, the revision and the digest.
-func (s *snapshot) finish(w *work) (Decision, error) {
-	var core verdictCore
-	if err := json.Unmarshal(w.result, &core, json.RejectUnknownMembers(true)); err != nil {
-		return Decision{}, &Error{Code: CodeEvaluation, Message: "the verdict is malformed: " + err.Error(), Err: ErrUndefined}
-	}
-	copy(w.keyed, s.digest[:])
-	d := Decision{Outcome: core.Outcome, Revision: s.revision, Digest: digestText(sha256.Sum256(w.keyed))}
-	out := make([]byte, 0, len(w.result)+256)
-	out = append(append(append(out, `{"outcome":"`...), core.Outcome...), `","checks":`...)
-	out = append(append(out, core.Checks...), `,"probe":`...)
-	if core.Probe {
-		var err error
-		if out, err = appendJSON(out, topology.ProbeGroups(w.engine)); err != nil {
-			return Decision{}, fmt.Errorf("write probe groups: %w", err)
-		}
-	} else {
-		out = append(out, `[]`...)
-	}
-	for _, optional := range []struct {
-		name  string
-		value jsontext.Value
-	}{{`,"assumed":`, core.Assumed}, {`,"disabled":`, core.Disabled}} {
-		if len(optional.value) > len(`[]`) {
-			out = append(append(out, optional.name...), optional.value...)
-		}
-	}
-	out = append(append(append(out, `,"revision":"`...), d.Revision...), `","digest":"`...)
-	d.JSON = append(append(out, d.Digest...), `"}`...)
-	return d, nil
-}
-
-func appendJSON(out []byte, v any) ([]byte, error) {
-	buf := appender{out}
-	err := json.MarshalWrite(&buf, v)
-	return buf.b, err
-}
-
-func digestText(d [sha256.Size]byte) string { return "sha256:" + hex.EncodeToString(d[:]) }
 
 // undefined names the checks that gave no proper result when there is no verdict.
 func (s *snapshot) undefined(ctx context.Context, w *work) error {
