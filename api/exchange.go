@@ -1,0 +1,127 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tiergate/tiergate/policy"
+)
+
+// exchange is one request and its answer, with what its log line and the metrics say about it.
+type exchange struct {
+	server *Server
+	route  *route
+	w      http.ResponseWriter
+	r      *http.Request
+	id     string
+	start  time.Time
+	place  place
+
+	// param is what matched the wildcard of the route.
+	param string
+
+	engine   string
+	decision policy.Decision
+	status   int
+	code     string
+	sent     int
+	err      error
+}
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+// run takes a request through its handler and gives whatever happened a proper end.
+func (s *Server) run(rt *route, c echo.Context, handle func(*exchange) error) {
+	x := exchanges.Get().(*exchange)
+	*x = exchange{server: s, route: rt, w: c.Response().Writer, r: c.Request(), start: time.Now()}
+	x.id = requestID(x.r.Header)
+	if rt.wildcard {
+		x.param = c.Param("*")
+	}
+	defer x.end()
+	if err := handle(x); err != nil {
+		x.refuse(err)
+	}
+}
+
+func (x *exchange) end() {
+	failure := recover()
+	answered := x.status != 0
+	if failure != nil {
+		x.server.log.Error("handler failed", "id", x.id, "route", x.route.path, "panic", failure, "stack", string(debug.Stack()))
+		if !answered {
+			x.refuse(errHandlerFailed)
+		}
+	}
+	x.place.leave()
+	x.server.metrics.answered(x.route, x.status)
+	x.report()
+	exchanges.Put(x)
+	if failure != nil && answered {
+		panic(http.ErrAbortHandler) // The answer has begun; only a broken connection tells the client that it is not whole.
+	}
+}
+
+// report writes the request's log line. It tells of the launch only the engine's id.
+func (x *exchange) report() {
+	level := x.route.level
+	if x.status >= http.StatusInternalServerError && x.status != http.StatusServiceUnavailable {
+		level = slog.LevelError
+	}
+	if !x.server.log.Enabled(x.r.Context(), level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs,
+		slog.String("id", x.id),
+		slog.String("method", x.r.Method),
+		slog.String("route", x.route.path),
+		slog.Int("status", x.status),
+		slog.Int64("us", time.Since(x.start).Microseconds()),
+		slog.Int64("received", max(x.r.ContentLength, 0)),
+		slog.Int("sent", x.sent))
+	if x.engine != "" {
+		attrs = append(attrs, slog.String("engine", x.engine))
+	}
+	if x.decision.Outcome != "" {
+		attrs = append(attrs, slog.String("outcome", x.decision.Outcome), slog.String("revision", x.decision.Revision),
+			slog.String("digest", x.decision.Digest))
+	}
+	if x.code != "" {
+		attrs = append(attrs, slog.String("code", x.code))
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", x.err.Error()))
+	}
+	x.server.log.LogAttrs(x.r.Context(), level, "request", attrs...)
+}
+
+// The header values that do not change between answers.
+var (
+	typeJSON    = []string{"application/json"}
+	typeProblem = []string{"application/problem+json"}
+	typeYAML    = []string{"application/yaml"}
+	retryAfter  = []string{"1"}
+	closing     = []string{"close"}
+)
+
+// send writes a whole answer. Errors are not looked at: they mean that the client is gone.
+func (x *exchange) send(status int, contentType []string, body []byte) {
+	header := x.w.Header()
+	values := []string{strconv.Itoa(len(body)), x.id, x.decision.Outcome}
+	header["Content-Type"] = contentType
+	header["Content-Length"] = values[0:1:1]
+	header[headerID] = values[1:2:2]
+	if x.decision.Outcome != "" {
+		header[headerOutcome] = values[2:3:3]
+	}
+	x.status = status
+	x.w.WriteHeader(status)
+	x.sent, _ = x.w.Write(body)
+}

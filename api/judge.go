@@ -1,0 +1,82 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/topology/document"
+)
+
+// form is how a launch stands in a body.
+type form struct {
+	decode func(data []byte, mediaType string) (*v1.Launch, error)
+	// root is the JSON pointer of the launch.
+	root string
+}
+
+var (
+	bare      = form{decode: document.Launch}
+	enveloped = form{decode: document.Input, root: "/input"}
+)
+
+// judge reads the launch of a request and has it decided. The place is kept until the exchange ends, the turn and the
+// buffer are not, so that a slow reader holds up nobody.
+func (x *exchange) judge(
+	f form, decide func(context.Context, *v1.Launch) (policy.Decision, error),
+) (policy.Decision, error) {
+	var err error
+	if x.place, err = x.server.queue.enter(); err != nil {
+		return policy.Decision{}, err
+	}
+	b, err := readBody(x.r, &x.place, int64(x.server.config.MaxBody))
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	defer b.free()
+	ctx, cancel := context.WithTimeout(x.r.Context(), x.server.config.DecisionTimeout)
+	defer cancel()
+	if err := x.place.wait(ctx, int64(len(b.data)), b.yaml); err != nil {
+		return policy.Decision{}, err
+	}
+	defer x.place.done()
+	launch, err := f.decode(b.data, b.mediaType)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	x.engine = shorten(launch.Engine.ID)
+	start := time.Now()
+	d, err := decide(ctx, launch)
+	x.server.metrics.decided(d, err, time.Since(start))
+	if err != nil {
+		return policy.Decision{}, x.locate(err, f, &b)
+	}
+	return d, nil
+}
+
+// locate turns an error about a value of the launch into the problem that says where it stands in the body.
+func (x *exchange) locate(err error, f form, b *body) error {
+	p := problemOf(x.r.Context(), err)
+	if p.Pointer == "" {
+		return err
+	}
+	p.Pointer = f.root + p.Pointer
+	if b.yaml {
+		if text, err := document.FromYAML(b.data); err == nil {
+			p.Line = text.LineOf(p.Pointer)
+		}
+	}
+	return p
+}
+
+// shownEngine bounds what a log line repeats of an engine's id. Bytes.
+const shownEngine = 128
+
+func shorten(id string) string {
+	if len(id) <= shownEngine {
+		return id
+	}
+	return strings.ToValidUTF8(id[:shownEngine], "") + "..."
+}

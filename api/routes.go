@@ -1,0 +1,65 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// route is one method of one path. The handler writes the answer, or returns the error that the client is told.
+type route struct {
+	method, path string
+	handle       func(*exchange) error
+	// level is that of the log line: what is asked by machines every few seconds is for debugging only.
+	level slog.Level
+	// diagnostic routes are also served at the diagnostic address; metrics only there, if there is one.
+	diagnostic bool
+
+	wildcard bool
+	// succeeded counts the answers with status 200.
+	succeeded prometheus.Counter
+}
+
+const metricsPath = "/metrics"
+
+func routes() []*route {
+	return []*route{
+		{method: http.MethodPost, path: "/v1/validate", handle: (*exchange).validate},
+		{method: http.MethodPost, path: "/v1/data/*", handle: (*exchange).data, wildcard: true},
+		{method: http.MethodGet, path: "/v1/policies", handle: (*exchange).policies},
+		{method: http.MethodPut, path: "/v1/policies", handle: (*exchange).notEnabled},
+		{method: http.MethodPost, path: "/v1/policies/preview", handle: (*exchange).notEnabled},
+		{method: http.MethodGet, path: "/v1/decisions", handle: (*exchange).notEnabled},
+		{method: http.MethodGet, path: "/openapi.yaml", handle: (*exchange).openapi},
+		{method: http.MethodGet, path: "/health", handle: (*exchange).ready, level: slog.LevelDebug, diagnostic: true},
+		{method: http.MethodGet, path: "/health/live", handle: (*exchange).live, level: slog.LevelDebug, diagnostic: true},
+		{method: http.MethodGet, path: "/health/ready", handle: (*exchange).ready, level: slog.LevelDebug, diagnostic: true},
+		{method: http.MethodGet, path: metricsPath, handle: (*exchange).expose, level: slog.LevelDebug, diagnostic: true},
+	}
+}
+
+// unmatched stands for all requests that no route takes; the paths of these are not told apart, since there is no end to them.
+var unmatched = &route{path: "unmatched"}
+
+// handler serves the routes that are chosen.
+func (s *Server) handler(chosen func(*route) bool) http.Handler {
+	e := echo.New()
+	for _, rt := range s.routes {
+		if chosen(rt) {
+			e.Add(rt.method, rt.path, func(c echo.Context) error {
+				s.run(rt, c, rt.handle)
+				return nil
+			})
+		}
+	}
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		s.run(unmatched, c, func(*exchange) error { return err })
+	}
+	return e
+}
+
+// template is the path as the description writes it.
+func (rt *route) template() string { return strings.Replace(rt.path, "*", "{path}", 1) }

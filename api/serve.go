@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// answerTime is what requests get to write that they were cut off.
+const answerTime = time.Second
+
+// Serve answers until the context ends and then shuts down: it reports not ready, accepts nothing more, lets requests
+// under way finish within the shutdown timeout, and answers the rest with a problem. It returns when nothing runs any more:
+// nil after all requests had their answers, else an error that says how many were cut off or why an address failed.
+func (s *Server) Serve(ctx context.Context) error {
+	if s.listeners == nil {
+		if err := s.Listen(); err != nil {
+			return err
+		}
+	}
+	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	main, diagnostic := s.httpServer(s.main, base), s.httpServer(s.diagnostic, base)
+	failed := make(chan error, len(s.listeners))
+	var running sync.WaitGroup
+	for _, l := range s.listeners {
+		server := main
+		if l.diagnostic {
+			server = diagnostic
+		}
+		running.Go(func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve %s: %w", l.addr, err)
+			}
+		})
+	}
+	s.log.Info("serving", "urls", s.URLs())
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.draining.Store(true)
+	s.log.Info("shutting down", "timeout", s.config.ShutdownTimeout.String())
+	err = errors.Join(err, s.drain(main, cut))
+	// The diagnostic address goes last, so that who watches sees the service become unready rather than vanish.
+	_ = diagnostic.Close()
+	running.Wait()
+	s.log.Info("stopped")
+	return err
+}
+
+// drain ends a server: in peace within the timeout, by cancelling what is left after it.
+func (s *Server) drain(server *http.Server, cut context.CancelCauseFunc) error {
+	peace, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
+	defer cancel()
+	err := server.Shutdown(peace)
+	idle := s.queue.close()
+	if err == nil {
+		<-idle
+		return nil
+	}
+	open, _ := s.queue.load()
+	cut(errShuttingDown)
+	last, cancelLast := context.WithTimeout(context.Background(), answerTime)
+	defer cancelLast()
+	if server.Shutdown(last) != nil {
+		_ = server.Close()
+	}
+	<-idle
+	return fmt.Errorf("shut down: %d requests were still open after %s and were cut off", open, s.config.ShutdownTimeout)
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/policy"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	// Engine decides. The server does not close it.
+	Engine *policy.Engine
+	// Config is where and within which limits the server runs; zero values mean the defaults.
+	Config config.Serve
+	// Logger takes a line per request; nil takes none.
+	Logger *slog.Logger
+}
+
+// Server answers launchers.
+type Server struct {
+	engine  *policy.Engine
+	config  config.Serve
+	log     *slog.Logger
+	queue   *queue
+	metrics *metrics
+	routes  []*route
+
+	main, diagnostic http.Handler
+
+	listeners []listener
+	draining  atomic.Bool
+}
+
+// New returns a server that does not listen yet. It reports all mistakes of the configuration.
+func New(opts Options) (*Server, error) {
+	if opts.Engine == nil {
+		return nil, errors.New("a server needs a policy engine")
+	}
+	opts.Config.SetDefaults()
+	if err := opts.Config.Validate(); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes()}
+	var registry *prometheus.Registry
+	s.metrics, registry = newMetrics(opts.Engine)
+	s.queue = newQueue(opts.Config.MaxRequests, int64(opts.Config.MaxBodies), int64(opts.Config.MaxBody), s.metrics.refused)
+	registry.MustRegister(s.queue.gauges()...)
+	for _, rt := range s.routes {
+		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")
+	}
+	apart := opts.Config.DiagnosticAddr != ""
+	s.main = s.handler(func(rt *route) bool { return !apart || rt.path != metricsPath })
+	s.diagnostic = s.handler(func(rt *route) bool { return rt.diagnostic })
+	return s, nil
+}
+
+// Handler serves the routes of the main addresses, for those who bring a server of their own.
+func (s *Server) Handler() http.Handler { return s.main }
+
+// httpServer is a server with all limits set; net/http's own defaults have none.
+func (s *Server) httpServer(h http.Handler, base context.Context) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: s.config.ReadHeaderTimeout,
+		ReadTimeout:       s.config.ReadTimeout,
+		WriteTimeout:      s.config.WriteTimeout,
+		IdleTimeout:       s.config.IdleTimeout,
+		MaxHeaderBytes:    int(s.config.MaxHeader),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}

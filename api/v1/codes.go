@@ -1,0 +1,32 @@
+package v1
+
+// The codes of problems that lie in a request or in the state of the service. Documents that cannot be read and launches
+// that cannot be judged have codes of their own, which the service's description lists.
+const (
+	// CodeNotFound: no such route. CodeMethodNotAllowed: the route has other methods, which Allow names.
+	CodeNotFound         = "not_found"
+	CodeMethodNotAllowed = "method_not_allowed"
+	// CodeNotEnabled: the route exists, but the service was not told to serve it.
+	CodeNotEnabled = "not_enabled"
+	// CodeUnknownEntrypoint: the policy declares no entry point of that path.
+	CodeUnknownEntrypoint   = "unknown_entrypoint"
+	CodeInvalidParameter    = "invalid_parameter"
+	CodeUnsupportedEncoding = "unsupported_encoding"
+	CodeBodyTimeout         = "body_timeout"
+	CodeIncompleteBody      = "incomplete_body"
+
+	// CodeOverloaded: too many requests at once, worth a retry after Retry-After. CodeShuttingDown: the service ends.
+	CodeOverloaded   = "overloaded"
+	CodeShuttingDown = "shutting_down"
+
+	// CodeEvaluationDeadline and those below: the policy gave no answer. A retry gives none either.
+	CodeEvaluationDeadline = "evaluation_deadline"
+	CodeEvaluationBudget   = "evaluation_budget"
+	CodeEvaluationMemory   = "evaluation_memory"
+	CodeEvaluationStack    = "evaluation_stack"
+	CodeEvaluationConflict = "evaluation_conflict"
+	CodeEvaluationBuiltin  = "evaluation_builtin"
+	CodeEvaluationTrap     = "evaluation_trap"
+	CodeUndefined          = "undefined"
+	CodeInternal           = "internal"
+)
