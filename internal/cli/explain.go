@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tiergate/tiergate/internal/cli/input"
+	"github.com/tiergate/tiergate/internal/cli/output"
+	"github.com/tiergate/tiergate/topology"
+)
+
+type explainCmd struct {
+	inputFlags
+	policyFlags
+	Output  string        `short:"o" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
+	Timeout time.Duration `default:"30s" help:"Give up after this time."`
+	Verbose bool          `short:"v" env:"-" help:"Show facts in full, and every violation and row of the grid."`
+}
+
+// Help is shown by --help.
+func (explainCmd) Help() string { return fmt.Sprintf(inputHelp, "explain") }
+
+// Run explains all inputs.
+func (c *explainCmd) Run(a *app) error {
+	inputs, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, c.Timeout)
+	defer cancel()
+	l, err := newLocal(ctx, &c.policyFlags)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	list, status := make([]output.Explanation, len(inputs)), StatusAllow
+	for i, in := range inputs {
+		explanation, one := l.explain(ctx, in)
+		list[i], status = explanation, worse(status, one)
+	}
+	style := output.StyleFor(a.stdout, a.env)
+	style.Verbose = c.Verbose
+	if err := output.Explain(a.stdout, c.Output, style, list); err != nil {
+		return err
+	}
+	return status.orNil()
+}
+
+// explain judges one input and adds what the rules saw.
+func (l local) explain(ctx context.Context, in input.Input) (output.Explanation, Status) {
+	result, status := judgeOne(ctx, l, in)
+	e := output.Explanation{Result: result}
+	if result.Failure != nil {
+		return e, status
+	}
+	if err := l.addFacts(&e); err != nil {
+		failure, status := explainFailure(err)
+		return output.Explanation{Result: output.Result{Source: in.Source, Failure: failure}}, status
+	}
+	return e, status
+}
+
+func (l local) addFacts(e *output.Explanation) error {
+	info, err := l.engine.Info()
+	if err != nil {
+		return err
+	}
+	e.Checks = info.Checks
+	if e.Raw, err = l.engine.Facts(e.Launch); err != nil {
+		return err
+	}
+	e.Facts = new(topology.Facts)
+	return json.Unmarshal(e.Raw, e.Facts)
+}

@@ -1,0 +1,128 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/topology"
+)
+
+// maxShown is how many violations or missing facts of a check are shown before the rest is counted.
+const maxShown = 8
+
+// findings writes the checks that need attention.
+func (p *page) findings(t tally) {
+	for _, c := range t.failing {
+		p.finding(p.paint(red, "FAIL"), c)
+	}
+	for _, c := range t.warning {
+		p.finding(p.paint(yellow, "WARN"), c)
+	}
+	for _, c := range t.unknown {
+		p.finding(p.paint(yellow, "UNKNOWN"), c)
+	}
+	if p.Verbose {
+		for _, c := range t.dry {
+			p.finding(p.paint(faint, "DRY RUN"), c)
+		}
+	}
+}
+
+func (p *page) finding(word string, c v1.CheckResult) {
+	p.blank()
+	p.text("  ", word+" "+p.paint(bold, clean(c.ID)))
+	p.violations("    ", c.Violations)
+	p.missing(c.Missing)
+	if c.Waiver != nil {
+		p.waiver(c.Waiver)
+	}
+}
+
+func (p *page) waiver(w *v1.Waiver) {
+	p.item("    ", "waived: ", fmt.Sprintf("by %s until %s: %s", w.Owner, w.Expires, w.Reason))
+}
+
+// violations writes a list; a fix that several in a row share is written once.
+func (p *page) violations(indent string, list []v1.Violation) {
+	shown := list[:p.limit(len(list))]
+	for i, v := range shown {
+		p.item(indent, "- ", v.Message+whereabouts(v))
+		last := i+1 == len(shown)
+		if v.Fix != "" && (last || shown[i+1].Fix != v.Fix) {
+			p.item(indent+"  ", "fix: ", v.Fix)
+		}
+	}
+	p.more(indent, len(list)-len(shown))
+}
+
+// missing writes the facts without which a check cannot be decided.
+func (p *page) missing(facts []string) {
+	shown := facts[:p.limit(len(facts))]
+	for _, fact := range shown {
+		p.item("    ", "- not known: ", fact)
+	}
+	p.more("    ", len(facts)-len(shown))
+}
+
+func (p *page) limit(length int) int {
+	if p.Verbose {
+		return length
+	}
+	return min(length, maxShown)
+}
+
+func (p *page) more(indent string, rest int) {
+	if rest > 0 {
+		p.text(indent, fmt.Sprintf("... and %d more (--verbose shows all)", rest))
+	}
+}
+
+// whereabouts names the ranks and nodes of a violation unless its message does; a site's rule may leave them to us.
+func whereabouts(v v1.Violation) string {
+	var parts []string
+	if v.Group != nil && !strings.Contains(v.Message, v.Group.Kind) {
+		parts = append(parts, v.Group.Kind+" group of "+topology.RankList(v.Group.Ranks))
+	}
+	unnamed := func(node string) bool { return !strings.Contains(v.Message, node) }
+	if slices.ContainsFunc(v.Nodes, unnamed) {
+		parts = append(parts, "on "+strings.Join(v.Nodes, ", "))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, " ") + ")"
+}
+
+// remarks writes what is no finding but bears on how far the answer can be trusted.
+func (p *page) remarks(t tally, verdict *v1.Verdict) {
+	p.blank()
+	for _, text := range verdict.Assumed {
+		p.item("  ", "assumed: ", text)
+	}
+	for _, d := range verdict.Disabled {
+		p.item("  ", "disabled: ", fmt.Sprintf("%s by %s: %s", d.ID, d.Owner, d.Reason))
+	}
+	if len(t.unjudged) > 0 && !p.Verbose {
+		p.item("  ", "not judged for lack of facts: ", ids(t.unjudged))
+	}
+	if p.Verbose {
+		for _, c := range t.unjudged {
+			p.item("  ", "not judged: ", fmt.Sprintf("%s, for lack of %s", c.ID, strings.Join(c.Missing, "; ")))
+		}
+		for _, c := range t.passed {
+			p.item("  ", "pass: ", c.ID)
+		}
+		for _, c := range t.skipped {
+			p.item("  ", "not applicable: ", c.ID)
+		}
+		return
+	}
+	p.item("  ", "", fmt.Sprintf("%s, %d not applicable (--verbose lists them)",
+		verbPhrase(len(t.passed)), len(t.skipped)))
+}
+
+func verbPhrase(passed int) string {
+	return fmt.Sprintf("%s %s", checks(passed), verb(passed, "passes", "pass"))
+}

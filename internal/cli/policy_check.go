@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tiergate/tiergate/internal/cli/output"
+	"github.com/tiergate/tiergate/policy"
+)
+
+type policyCheckCmd struct {
+	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data; none checks the shipped rules."`
+	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
+	Output string   `short:"o" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
+}
+
+// Run loads the rules beside those that ship and shows what would be in force. All that is wrong is reported at once.
+func (c *policyCheckCmd) Run(a *app) error {
+	l, err := newLocal(a.ctx, &policyFlags{Policy: c.Paths, Data: c.Data})
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	info, err := l.engine.Info()
+	if err != nil {
+		return err
+	}
+	if c.Output != output.Text {
+		return output.WriteDocuments(a.stdout, c.Output, []any{info})
+	}
+	return writeChecks(a.stdout, info)
+}
+
+func writeChecks(w io.Writer, info policy.Info) error {
+	width := 0
+	for _, c := range info.Checks {
+		width = max(width, len(c.ID))
+	}
+	for _, c := range info.Checks {
+		enforcement := c.Enforcement
+		if c.Disabled != nil {
+			enforcement = "off"
+		}
+		origin := fmt.Sprintf("%s:%d", c.File, c.Row)
+		fmt.Fprintf(w, "%-*s  %-6s  %s\n", width, c.ID, enforcement, origin)
+		if d := c.Disabled; d != nil {
+			fmt.Fprintf(w, "  turned off by %s: %s\n", d.Owner, d.Reason)
+		}
+		for _, waiver := range c.Waivers {
+			writeWaiver(w, waiver)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d checks, revision %s\n", len(info.Checks), info.Revision)
+	return err
+}
+
+func writeWaiver(w io.Writer, waiver policy.Waiver) {
+	if waiver.Void != "" {
+		fmt.Fprintf(w, "  void waiver for %q: %s\n", waiver.Engine, waiver.Void)
+		return
+	}
+	fmt.Fprintf(w, "  waived for %q by %s until %s: %s\n", waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// grammar is the command line.
+type grammar struct {
+	Validate validateCmd `cmd:"" help:"Judge launches before anything starts."`
+	Explain  explainCmd  `cmd:"" help:"Show how a launch was understood and why each check says what it says."`
+	Serve    serveCmd    `cmd:"" help:"Answer launchers over HTTP."`
+	Policy   policyCmd   `cmd:"" help:"Work on rules."`
+	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
+}
+
+// app is what commands work with.
+type app struct {
+	ctx context.Context
+	// command is what stands behind --, nil where there is no --.
+	command        []string
+	env            []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// Run runs one command and returns the exit status; it never exits. The environment is a list of NAME=value.
+func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{ctx: ctx, env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	if at := slices.Index(args, "--"); at >= 0 {
+		args, a.command = args[:at], args[at+1:]
+	}
+	return int(a.run(args))
+}
+
+func (a *app) run(args []string) Status {
+	var g grammar
+	helped := false
+	parser, err := kong.New(&g,
+		kong.Name("tiergate"),
+		kong.Description("Decides whether an LLM inference engine may bring up its KV-cache tiers on the machines it was given."),
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(int) { helped = true }), // kong calls this after --help and then goes on
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.DefaultEnvars("TIERGATE"),
+	)
+	if err != nil {
+		return a.end("tiergate", fmt.Errorf("build command line: %w", err))
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case helped:
+		return StatusAllow
+	case err != nil:
+		return a.end(failedCommand(err), usagef("%s", err))
+	case a.command != nil && !takesCommand(parsed):
+		return a.end(parsed.Selected().FullPath(), usagef("only validate and explain take a command behind --"))
+	}
+	return a.end(parsed.Selected().FullPath(), parsed.Run(a))
+}
+
+// failedCommand names the command whose arguments are wrong, as far as it was recognised.
+func failedCommand(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context.Selected() != nil {
+		return parse.Context.Selected().FullPath()
+	}
+	return "tiergate"
+}
+
+func takesCommand(parsed *kong.Context) bool {
+	switch parsed.Selected().Target.Interface().(type) {
+	case validateCmd, explainCmd:
+		return true
+	}
+	return false
+}
+
+// end writes the error of a command, unless that only carries a status, and returns the status that it means.
+func (a *app) end(command string, err error) Status {
+	status := statusOf(err)
+	var silent Status
+	if err == nil || errors.As(err, &silent) {
+		return status
+	}
+	fmt.Fprintf(a.stderr, "%s: %s\n", command, indentLines(err.Error()))
+	if status == StatusUsage && isUsage(err) {
+		fmt.Fprintf(a.stderr, "Run \"%s --help\" for what it takes.\n", command)
+	}
+	return status
+}
+
+func isUsage(err error) bool {
+	var usage *usageError
+	return errors.As(err, &usage)
+}
+
+// indentLines puts each of several errors on a line of its own.
+func indentLines(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	return "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+}

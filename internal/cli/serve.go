@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tiergate/tiergate/api"
+	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/policy"
+)
+
+type serveCmd struct {
+	settings `embed:""`
+
+	Config string `placeholder:"FILE" help:"Take what neither flags nor variables give from this YAML file."`
+}
+
+// settings are config.Serve without its methods: kong would call Validate before the file and the defaults are known.
+type settings config.Serve
+
+// Run serves until the context ends. Where it listens is one line of standard output; the log goes to standard error.
+func (c *serveCmd) Run(a *app) error {
+	serve := config.Serve(c.settings)
+	if err := serve.Complete(c.Config); err != nil {
+		return &usageError{err.Error()}
+	}
+	flags := policyFlags{Policy: serve.Policy, Data: serve.Data, CacheDir: serve.CacheDir}
+	opts, err := flags.options()
+	if err != nil {
+		return err
+	}
+	opts.Instances = 0 // one for each processor
+	engine, err := policy.New(a.ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer engine.Close(context.WithoutCancel(a.ctx)) //nolint:errcheck // the process ends
+	server, err := api.New(api.Options{Engine: engine, Config: serve, Logger: serve.Logger(a.stderr)})
+	if err != nil {
+		return err
+	}
+	if err := server.Listen(); err != nil {
+		return &usageError{err.Error()}
+	}
+	fmt.Fprintf(a.stdout, "tiergate listens on %s\n", strings.Join(server.URLs(), ", "))
+	return server.Serve(a.ctx)
+}

@@ -1,0 +1,5 @@
+package cli
+
+type policyBuildCmd struct{}
+
+func (policyBuildCmd) Run(*app) error { return nil }
