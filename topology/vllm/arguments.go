@@ -154,7 +154,9 @@ func (s *scanner) set(id flagID, o occurrence) {
 
 // refuse records what vLLM's parser would not accept.
 func (s *scanner) refuse(r topology.Refusal) {
-	r.Check = checkParallel
+	if r.Check == "" {
+		r.Check = checkParallel
+	}
 	s.refusals = append(s.refusals, r)
 }
 

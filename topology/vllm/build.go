@@ -47,8 +47,8 @@ func build(launch *v1.Launch, u *shell.Unknowns, lookup func(string) (string, bo
 	e.Nnodes = b.size(flagNnodes, launch.Engine.Nnodes, 1)
 	e.NodeRank = b.size(flagNodeRank, nil, 0)
 	e.HybridLB, e.ExternalLB, e.Headless = b.on(flagHybridLB), b.on(flagExternalLB), b.on(flagHeadless)
-	b.dataBackend()
 	b.dataFromEnv(fields.Data)
+	b.dataBackend()
 	b.executor()
 	e.Transfer = b.transfer()
 	if b.err != nil {
@@ -159,6 +159,7 @@ func (a *arguments) place(o occurrence) string {
 func (b *builder) dataBackend() {
 	o, reason := b.given(flagDataBackend)
 	switch {
+	case reason != "" && b.engine.Data == 1: // a single replica needs no backend
 	case reason != "":
 		b.unresolve(flags[flagDataBackend].setting, reason)
 	case o.given && o.value != "mp" && o.value != "ray":

@@ -29,6 +29,9 @@ const (
 	guardModule = "tiergate.vllm"
 )
 
+// usualConfig is the size of a configuration with a tier or two. Bytes.
+const usualConfig = 512
+
 // maxConnectors and maxLevels bound MultiConnectors inside MultiConnectors; no engine has more than a few.
 const (
 	maxConnectors = 256
@@ -37,7 +40,7 @@ const (
 
 // connectors appends a connector and, behind a MultiConnector, its children.
 func (b *builder) connectors(t *topology.Transfer, v *value, path string, level int) {
-	c := topology.Connector{Path: path, Config: v.canonical(nil, true)}
+	c := topology.Connector{Path: path, Config: v.canonical(make([]byte, 0, usualConfig), true)}
 	name, extra := v.get(keyConnector), v.get(keyExtra)
 	switch {
 	case v.kind != '{':

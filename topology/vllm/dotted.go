@@ -17,16 +17,18 @@ type dottedHead struct {
 
 // dottedOption reads --flag.key.key value. Whatever the next token is, it is the value.
 func (s *scanner) dottedOption(name, text string, assigned bool) {
-	if !assigned {
-		if s.i+1 == len(s.tokens) {
-			s.refuse(topology.Refusal{Setting: name, Reason: "a dotted key needs a value", Fix: "give " + name + " a value"})
-			return
-		}
+	missing := !assigned && s.i+1 == len(s.tokens)
+	if !assigned && !missing {
 		s.i++
 		text = s.tokens[s.i]
 	}
 	head, keys, _ := strings.Cut(name, ".")
 	if id, _ := findFlag(head); id != flagTransfer {
+		return
+	}
+	if missing {
+		s.refuse(topology.Refusal{Check: checkOffload, Setting: name, Reason: "a dotted key needs a value",
+			Fix: "give " + name + " a value"})
 		return
 	}
 	v := s.dottedValue(text, strings.HasSuffix(keys, "+"))

@@ -48,14 +48,16 @@ func (v *value) put(name string, to value) {
 	v.members = append(v.members, member{name, to})
 }
 
-// parse reads one JSON value, strictly: no key twice, no bytes that are not UTF-8, no number beyond a double.
+// parse reads one JSON value, strictly: no key twice, no bytes that are not UTF-8, no number beyond a double. Members come
+// out sorted by name.
 func parse(data []byte) (value, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	// Duplicate names are found here, where the members are sorted anyway.
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))
 	v, err := read(dec)
 	if err != nil {
-		return value{}, err
+		return value{}, located(err)
 	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+	if _, err := dec.ReadToken(); err != io.EOF {
 		return value{}, &syntaxError{dec.InputOffset(), "more text after the value"}
 	}
 	return v, nil
@@ -64,7 +66,7 @@ func parse(data []byte) (value, error) {
 func read(dec *jsontext.Decoder) (value, error) {
 	token, err := dec.ReadToken()
 	if err != nil {
-		return value{}, located(err)
+		return value{}, err
 	}
 	v := value{kind: token.Kind()}
 	switch v.kind {
@@ -76,30 +78,51 @@ func read(dec *jsontext.Decoder) (value, error) {
 			return value{}, &syntaxError{dec.InputOffset(), "the number " + shorten(v.text) + " is out of range"}
 		}
 	case '{':
-		for dec.PeekKind() != '}' {
-			name, err := dec.ReadToken()
-			if err != nil {
-				return value{}, located(err)
-			}
-			m := member{name: name.String()}
-			if m.value, err = read(dec); err != nil {
-				return value{}, err
-			}
-			v.members = append(v.members, m)
-		}
+		v.members, err = readMembers(dec)
 	case '[':
-		for dec.PeekKind() != ']' {
-			item, err := read(dec)
-			if err != nil {
-				return value{}, err
-			}
-			v.items = append(v.items, item)
+		v.items, err = readItems(dec)
+	}
+	return v, err
+}
+
+func readMembers(dec *jsontext.Decoder) ([]member, error) {
+	members := make([]member, 0, 4)
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.String()}
+		if m.value, err = read(dec); err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	sortMembers(members)
+	for i := range members[min(1, len(members)):] {
+		if members[i].name == members[i+1].name {
+			return nil, &syntaxError{dec.InputOffset(), "the key " + strconv.Quote(shorten(members[i].name)) + " is given twice"}
 		}
 	}
-	if v.kind == '{' || v.kind == '[' {
-		_, err = dec.ReadToken()
+	_, err := dec.ReadToken()
+	return members, err
+}
+
+func readItems(dec *jsontext.Decoder) ([]value, error) {
+	var items []value
+	for dec.PeekKind() != ']' {
+		item, err := read(dec)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
 	}
-	return v, located(err)
+	_, err := dec.ReadToken()
+	return items, err
+}
+
+func sortMembers(members []member) {
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 }
 
 // maxNumber is the longest number that is read. Bytes.
@@ -111,20 +134,18 @@ type syntaxError struct {
 	detail string
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("not JSON at byte %d: %s", e.at, e.detail) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s, at byte %d", e.detail, e.at) }
 
 // located keeps of a decoder's error what a user can act on.
 func located(err error) error {
 	var failure *jsontext.SyntacticError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &failure):
-		return &syntaxError{failure.ByteOffset, strings.TrimPrefix(failure.Err.Error(), "jsontext: ")}
-	case errors.Is(err, io.EOF):
-		return &syntaxError{0, "it is empty"}
+	if errors.As(err, &failure) {
+		return &syntaxError{failure.ByteOffset, "not JSON: " + strings.TrimPrefix(failure.Err.Error(), "jsontext: ")}
 	}
-	return &syntaxError{0, err.Error()}
+	if _, ours := err.(*syntaxError); ours {
+		return err
+	}
+	return &syntaxError{0, "not JSON: " + err.Error()}
 }
 
 // canonical appends the value with sorted keys and without spaces. With mask, credentials are left out.
@@ -133,7 +154,7 @@ func (v *value) canonical(out []byte, mask bool) []byte {
 	case '"':
 		out, _ = jsontext.AppendQuote(out, v.text)
 	case '{':
-		slices.SortFunc(v.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		sortMembers(v.members) // keys may have been added since
 		out = append(out, '{')
 		for i := range v.members {
 			if i > 0 {

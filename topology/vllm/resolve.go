@@ -47,14 +47,17 @@ func Resolve(launch *v1.Launch) (*topology.Engine, error) {
 func agree(a, b *topology.Engine) bool {
 	x, y := *a, *b
 	for _, e := range [...]*topology.Engine{&x, &y} {
-		e.NodeRank, e.Headless, e.DataRank, e.DataStartRank = 0, false, nil, nil
-		e.Unresolved = slices.Clone(e.Unresolved)
-		e.Unresolved = slices.DeleteFunc(e.Unresolved, func(u topology.Unresolved) bool {
-			return u.Setting == topology.SettingNodeRank || u.Setting == topology.SettingDataRank ||
-				u.Setting == topology.SettingDataStartRank
-		})
+		e.NodeRank, e.Headless, e.DataRank, e.DataStartRank, e.Unresolved = 0, false, nil, nil, nil
 	}
-	return reflect.DeepEqual(x, y)
+	return reflect.DeepEqual(x, y) && slices.Equal(settled(a), settled(b))
+}
+
+// settled lists the unresolved settings that are compared.
+func settled(e *topology.Engine) []topology.Unresolved {
+	return slices.DeleteFunc(slices.Clone(e.Unresolved), func(u topology.Unresolved) bool {
+		return u.Setting == topology.SettingNodeRank || u.Setting == topology.SettingDataRank ||
+			u.Setting == topology.SettingDataStartRank
+	})
 }
 
 func severalEngines(first, other shell.Program, u *shell.Unknowns) *Error {

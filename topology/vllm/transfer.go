@@ -148,10 +148,10 @@ func jsonFix(text string) string {
 		return "take the outer quotes away: without a shell they are part of the value"
 	case strings.Contains(text, `\"`):
 		return `take the backslashes away: they are part of the value here`
-	case strings.HasPrefix(text, "{") && !strings.Contains(text, `"`):
+	case strings.HasPrefix(text, "{") && strings.Contains(text, ":") && !strings.Contains(text, `"`):
 		return `give the keys and texts their double quotes back; a shell takes them away unless the whole value is in single quotes`
 	}
-	return "write one JSON object, in single quotes where a shell reads it"
+	return "write one JSON object with each key once, in single quotes where a shell reads it"
 }
 
 // offloadingSize reads --kv-offloading-size in GiB: nil where it is not given.

@@ -88,10 +88,9 @@ type local struct {
 
 func (s *scope) restore(locals map[string]local) {
 	for name, before := range locals {
+		delete(s.vars, name)
 		if before.set {
-			s.vars[name] = before.v
-		} else {
-			delete(s.vars, name)
+			_ = s.Set(name, before.v)
 		}
 	}
 }

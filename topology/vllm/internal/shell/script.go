@@ -158,6 +158,9 @@ func (in *interpreter) command(command syntax.Command, s *scope) flow {
 	case *syntax.ForClause:
 		return in.forClause(command, s)
 	case *syntax.FuncDecl:
+		if command.Name == nil { // the parser takes a body without a name for a function of zsh
+			return in.statement(command.Body, s)
+		}
 		in.functions[command.Name.Value] = append(in.functions[command.Name.Value], command.Body)
 		return flow{ok: s}
 	case *syntax.TestClause:
