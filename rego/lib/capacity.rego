@@ -13,14 +13,15 @@ room(domain) := domain.shm_free_bytes
 
 room(domain) := domain.shm_total_bytes if not domain.shm_free_bytes
 
-found(domain) := $"{wording.size(domain.shm_free_bytes)} are free"
-
-found(domain) := $"which holds {wording.size(domain.shm_total_bytes)} in all" if not domain.shm_free_bytes
+found(domain) := $"{wording.size(domain.shm_free_bytes)} are free" if {
+	domain.shm_free_bytes
+} else := $"which holds {wording.size(domain.shm_total_bytes)} in all"
 
 # Leftover region files are the first thing to look at where removing them would be enough.
-remedy(domain) := $"remove the {domain.stale_regions.count} leftover region files there, which take {taken}, or {resize(domain)}" if {
-	domain.shm_free_bytes + domain.stale_regions.bytes >= domain.region_bytes
-	taken := wording.size(domain.stale_regions.bytes)
+remedy(domain) := $"remove {wording.counted(stale.count, "leftover region file")} there, {taken}, or {resize(domain)}" if {
+	stale := domain.stale_regions
+	domain.shm_free_bytes + stale.bytes >= domain.region_bytes
+	taken := wording.size(stale.bytes)
 } else := resize(domain)
 
 resize(domain) := concat(" ", [

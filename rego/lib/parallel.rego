@@ -1,12 +1,10 @@
 # How vLLM reads parallel sizes: what it fills in for those that are not given, and what they make together.
 package tiergate.parallel
 
-# usual is true for launches like most: an mp engine without context parallelism and load balancing modes, whose sizes
-# divide. No rule of parallel.config objects to one, so that none needs to be asked; a test holds the two together.
+# usual is true for launches like most: without context parallelism and load balancing modes, and with sizes that divide. No
+# rule of parallel.config objects to one, so that none needs to be asked; a test holds the two together.
 usual if {
 	engine := input.engine
-	engine.executor == "mp"
-	engine.data_backend == "mp"
 	not engine.external_lb
 	not engine.hybrid_lb
 	not engine.data_rank
@@ -19,7 +17,18 @@ usual if {
 	sizes.data > 0
 	engine.node_rank >= 0
 	engine.node_rank < engine.nnodes
+	able(engine, sizes)
 	even(engine, sizes)
+}
+
+able(engine, _) if {
+	engine.executor == "mp"
+	engine.data_backend == "mp"
+}
+
+able(engine, sizes) if {
+	engine.nnodes == 1
+	sizes.pipeline == 1
 }
 
 # One node, or nodes that each run whole replicas on their own.
@@ -55,12 +64,9 @@ whole(sizes) if {
 
 # local is how many whole replicas one node runs, as vLLM fills it in; 0 is a node that runs none. Undefined where it is not
 # known yet.
-local := input.engine.parallel.data_local
+local := 1 if external
 
-local := 1 if {
-	defaulted
-	external
-}
+local := input.engine.parallel.data_local if not external
 
 local := input.engine.parallel.data if {
 	input.engine.nnodes == 1
@@ -95,6 +101,9 @@ later(setting) if {
 	unresolved.setting == setting
 }
 
+# ranks is their number over all replicas.
+ranks := input.engine.world_size * input.engine.parallel.data
+
 # hosts is how many nodes, or with nnodes equal groups of nodes, the replicas are spread over.
 hosts := floor(input.engine.parallel.data / local) if {
 	local > 0
@@ -113,5 +122,6 @@ zero_local("data_local", 0) := true
 
 # divisors lists what divides a size, for people; a long list helps nobody.
 divisors(size) := concat(", ", [$"{n}" | some n in numbers.range(1, size); size % n == 0]) if {
+	size > 0
 	size <= 1024
 } else := "its divisors"

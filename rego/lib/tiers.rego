@@ -66,10 +66,9 @@ known("p2p") := true
 # Version 0.22 called fs so.
 known("fs_python") if startswith(input.engine.version, "0.22.")
 
-hint("fs_python") := " (fs was called fs_python in vLLM 0.22 only; give the engine's version if it is that)"
-
-hint(type) := $" (did you mean {near}?)" if {
-	type != "fs_python"
+hint(type) := " (fs was called fs_python in vLLM 0.22 only; give the engine's version if it is that)" if {
+	type == "fs_python"
+} else := $" (did you mean {near}?)" if {
 	some start, near in {
 		"disk": "fs", "file": "fs", "fs": "fs", "nfs": "fs", "storage": "fs",
 		"obj": "obj", "s3": "obj", "network": "p2p", "nixl": "p2p", "p2p": "p2p",

@@ -23,7 +23,7 @@ applies := false if {
 
 violations contains {
 	"message": concat(" ", [
-		$"{wording.nodes(domain.nodes)}: the CPU regions of {count(domain.replicas)} replicas need",
+		$"{wording.nodes(domain.nodes)}: the CPU regions of {wording.counted(count(domain.replicas), "replica")} need",
 		$"{wording.size(domain.region_bytes)} in /dev/shm, {capacity.found(domain)}",
 	]),
 	"nodes": domain.nodes,

@@ -13,7 +13,7 @@ package tiergate.checks.consistency.config
 applies := true
 
 violations contains {
-	"message": $"{group.ranks} are configured unlike {first.ranks}: {concat("; ", group.differs)}",
+	"message": $"the configuration of {group.ranks} differs from that of {first.ranks}: {concat("; ", group.differs)}",
 	"nodes": group.nodes,
 	"fix": "start all workers of an engine with one configuration",
 } if {

@@ -12,7 +12,7 @@ package tiergate.checks.consistency.versions
 applies := true
 
 violations contains {
-	"message": $"{group.ranks} run engine version {group.version}, {first.ranks} run {first.version}",
+	"message": $"engine version {group.version} on {group.ranks}, but {first.version} on {first.ranks}",
 	"nodes": group.nodes,
 	"fix": "start all workers of an engine from one image",
 } if {

@@ -38,6 +38,7 @@ violations contains {
 } if {
 	not parallel.usual
 	sizes := input.engine.parallel
+	sizes.tensor > 0
 	sizes.prefill_context == 1
 	sizes.decode_context > 1
 	sizes.tensor % sizes.decode_context != 0
@@ -74,16 +75,6 @@ violations contains {
 	not parallel.usual
 	input.engine.executor == "uni"
 	input.engine.parallel.pipeline > 1
-}
-
-violations contains {
-	"message": $"executor {executor} is none that vLLM has",
-	"fix": "use mp, ray, external_launcher or uni, or the import path of a class",
-} if {
-	not parallel.usual
-	executor := input.engine.executor
-	not executor in ["mp", "ray", "external_launcher", "uni"]
-	not contains(executor, ".")
 }
 
 violations contains {
@@ -128,36 +119,27 @@ violations contains {
 }
 
 violations contains {
-	"message": $"data parallel backend {backend} is none that vLLM has",
-	"fix": "use mp or ray",
-} if {
-	not parallel.usual
-	backend := input.engine.data_backend
-	not backend in ["mp", "ray"]
-}
-
-violations contains {
-	"message": $"nnodes={nnodes} does not divide the {total} ranks (DP*PP*PCP*TP)",
-	"fix": $"set nnodes to one of {parallel.divisors(total)}, or change the sizes",
+	"message": $"nnodes={nnodes} does not divide the {parallel.ranks} ranks of the launch (DP*PP*PCP*TP)",
+	"fix": $"set nnodes to one of {parallel.divisors(parallel.ranks)}, or change the sizes",
 } if {
 	not parallel.usual
 	nnodes := input.engine.nnodes
 	nnodes > 1
-	total := input.engine.world_size * input.engine.parallel.data
-	total % nnodes != 0
+	parallel.ranks % nnodes != 0
 }
 
 violations contains {
-	"message": $"DP={replicas} with {parallel.local} replicas per node: more than there are",
+	"message": $"data_parallel_size_local={parallel.local} is more than DP={replicas}",
 	"fix": $"set data_parallel_size_local to at most {replicas}",
 } if {
 	not parallel.usual
 	replicas := input.engine.parallel.data
+	replicas > 0
 	parallel.local > replicas
 }
 
 violations contains {
-	"message": $"DP={replicas} does not divide into nodes of {parallel.local} replicas",
+	"message": $"DP={replicas} is not a multiple of data_parallel_size_local={parallel.local}",
 	"fix": $"set data_parallel_size_local to one of {parallel.divisors(replicas)}",
 } if {
 	not parallel.usual
@@ -168,27 +150,30 @@ violations contains {
 }
 
 violations contains {
-	"message": $"nnodes={nnodes} does not divide into {parallel.hosts} groups of {parallel.local} replicas (DP={replicas})",
+	"message": concat(" ", [
+		$"DP={input.engine.parallel.data} with {parallel.local} per node needs {parallel.hosts} equal groups of nodes,",
+		$"into which nnodes={nnodes} does not divide",
+	]),
 	"fix": $"set nnodes to a multiple of {parallel.hosts}, or change data_parallel_size_local",
 } if {
 	not parallel.usual
 	nnodes := input.engine.nnodes
 	nnodes > 1
-	replicas := input.engine.parallel.data
+	parallel.ranks % nnodes == 0
 	nnodes % parallel.hosts != 0
 }
 
 violations contains {
-	"message": $"the {world} ranks of a replica do not divide over the {nodes} nodes that it has with nnodes={nnodes}",
-	"fix": $"give each replica one of {parallel.divisors(world)} nodes",
+	"message": $"each replica has {nodes} of the nnodes={nnodes} nodes, over which its {world} ranks do not divide",
+	"fix": $"give each replica one of {parallel.divisors(world)} nodes, or change data_parallel_size_local",
 } if {
 	not parallel.usual
 	nnodes := input.engine.nnodes
 	nnodes > 1
-	world := input.engine.world_size
-	(world * input.engine.parallel.data) % nnodes == 0
+	parallel.ranks % nnodes == 0
 	nnodes % parallel.hosts == 0
 	nodes := floor(nnodes / parallel.hosts)
+	world := input.engine.world_size
 	world % nodes != 0
 }
 
@@ -202,7 +187,7 @@ violations contains {
 }
 
 violations contains {
-	"message": "external load balancing (by flag or by data_parallel_rank) with DP=1, it needs more than one replica",
+	"message": "external load balancing (--data-parallel-external-lb or --data-parallel-rank) with DP=1 has nothing to balance",
 	"fix": "set data to the number of replicas, or leave out --data-parallel-external-lb and --data-parallel-rank",
 } if {
 	not parallel.usual
@@ -211,7 +196,7 @@ violations contains {
 }
 
 violations contains {
-	"message": "external load balancing without data_parallel_rank on one node: no process knows which replica it is",
+	"message": "external load balancing without --data-parallel-rank or nnodes: no process knows which replica it is",
 	"fix": "give each process its --data-parallel-rank, or nnodes with --node-rank",
 } if {
 	not parallel.usual

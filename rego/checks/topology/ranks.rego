@@ -17,10 +17,11 @@ default applies := false
 applies if input.ranks
 
 violations contains {
-	"message": $"{count(input.ranks.missing)} of {input.ranks.world} ranks have no worker: {wording.ranks(input.ranks.missing)}",
+	"message": $"no worker for {count(missing)} of the {input.ranks.world} ranks of the grid: {wording.ranks(missing)}",
 	"fix": $"list each rank from 0 to {input.ranks.world - 1} once (the global rank, not the local one)",
 } if {
-	count(input.ranks.missing) > 0
+	missing := input.ranks.missing
+	count(missing) > 0
 }
 
 violations contains {
@@ -32,7 +33,7 @@ violations contains {
 }
 
 violations contains {
-	"message": $"{wording.ranks(input.ranks.out_of_range)} are outside the grid, whose ranks are 0 to {input.ranks.world - 1}",
+	"message": $"outside the grid, whose ranks are 0 to {input.ranks.world - 1}: {wording.ranks(input.ranks.out_of_range)}",
 	"fix": "correct the ranks, or the parallel sizes that the grid is made of",
 } if {
 	count(input.ranks.out_of_range) > 0
