@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/cli/input"
@@ -12,6 +13,7 @@ import (
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
+	"github.com/tiergate/tiergate/topology/kube"
 	"github.com/tiergate/tiergate/topology/vllm"
 )
 
@@ -46,14 +48,20 @@ func explainFailure(err error) (*output.Failure, Status) {
 // inputFailure knows the errors of what reads inputs; it is nil for others.
 func inputFailure(err error) *output.Failure {
 	var (
-		file    *input.Error
-		text    *document.Error
-		command *vllm.Error
-		launch  *topology.InputError
+		file     *input.Error
+		manifest *kube.Error
+		text     *document.Error
+		command  *vllm.Error
+		launch   *topology.InputError
 	)
 	switch {
 	case errors.As(err, &file):
 		return &output.Failure{Code: file.Code, Detail: file.Detail}
+	case errors.As(err, &manifest): // before the errors that it may wrap
+		return &output.Failure{
+			Code: manifest.Code, Detail: strings.TrimPrefix(manifest.Object+": ", ": ") + manifest.Detail,
+			Pointer: manifest.Pointer, Line: manifest.Line,
+		}
 	case errors.As(err, &text):
 		return &output.Failure{Code: text.Code, Detail: text.Detail, Pointer: text.Pointer, Line: text.Line, Nearest: text.Nearest}
 	case errors.As(err, &command):

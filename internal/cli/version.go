@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	opa "github.com/open-policy-agent/opa/v1/version"
+
 	"github.com/tiergate/tiergate/internal/cli/output"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -47,17 +49,14 @@ func (c *versionCmd) Run(a *app) error {
 
 // buildVersions reads what the Go toolchain wrote into the binary.
 func buildVersions() versions {
-	v := versions{Version: "unknown", Commit: "unknown", OPA: "unknown", Wazero: "unknown"}
+	v := versions{Version: "unknown", Commit: "unknown", OPA: opa.Version, Wazero: "unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
 	v.Version, v.Go = info.Main.Version, info.GoVersion
 	for _, dep := range info.Deps {
-		switch dep.Path {
-		case "github.com/open-policy-agent/opa":
-			v.OPA = dep.Version
-		case "github.com/tetratelabs/wazero":
+		if dep.Path == "github.com/tetratelabs/wazero" {
 			v.Wazero = dep.Version
 		}
 	}

@@ -21,7 +21,6 @@ const MaxBytes = 64 << 20
 const (
 	CodeUnreadable = "unreadable"
 	CodeEmpty      = "empty"
-	CodeNoEngine   = "no_engine"
 	CodeMixed      = "mixed_file"
 )
 

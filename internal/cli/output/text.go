@@ -53,11 +53,12 @@ func (p *page) footer(verdict *v1.Verdict) {
 func (p *page) headline(r Result, t tally) {
 	colours := map[string]string{v1.Allow: green, v1.Deny: red, v1.Unknown: yellow}
 	word := p.paint(colours[r.Verdict.Outcome], strings.ToUpper(clean(r.Verdict.Outcome)))
-	subject := clean(r.Source)
-	if r.Launch != nil && r.Launch.Engine.ID != "" {
-		subject = clean(r.Launch.Engine.ID) + " (" + subject + ")"
+	if r.Launch == nil || r.Launch.Engine.ID == "" {
+		p.heading("", word, clean(r.Source)+": "+t.String())
+		return
 	}
-	p.heading("", word, subject+": "+t.String())
+	p.heading("", word, clean(r.Launch.Engine.ID)+": "+t.String())
+	p.item("  ", "in ", r.Source)
 }
 
 // summary counts the answers to several inputs.

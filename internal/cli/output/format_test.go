@@ -19,16 +19,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the tests want")
 
-// TestText prints the verdicts of testdata/text. Each archive holds a launch, a verdict and, by style, what is wanted.
-func TestText(t *testing.T) {
-	styles := map[string]Style{
-		"want":         {Width: 100},
-		"want-narrow":  {Width: 80},
-		"want-verbose": {Width: 100, Verbose: true},
-		"want-grid":    {Width: 100, Grid: true},
-		"want-colour":  {Width: 100, Colour: true},
+// TestFormats prints the verdicts of testdata. Each archive holds a launch, a verdict and, by format, what is wanted.
+func TestFormats(t *testing.T) {
+	formats := map[string]Format{
+		"want":         New(Text, Style{Width: 100}),
+		"want-narrow":  New(Text, Style{Width: 80}),
+		"want-verbose": New(Text, Style{Width: 100, Verbose: true}),
+		"want-grid":    New(Text, Style{Width: 100, Grid: true}),
+		"want-colour":  New(Text, Style{Width: 100, Colour: true}),
+		"want.json":    New(JSON, Style{}),
+		"want.yaml":    New(YAML, Style{}),
+		"want.xml":     New(JUnit, Style{}),
 	}
-	files, err := filepath.Glob("testdata/text/*.txtar")
+	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -38,13 +41,13 @@ func TestText(t *testing.T) {
 			results := []Result{resultOf(t, archive)}
 			wanted := 0
 			for i := range archive.Files {
-				style, ok := styles[archive.Files[i].Name]
+				format, ok := formats[archive.Files[i].Name]
 				if !ok {
 					continue
 				}
 				wanted++
 				var got bytes.Buffer
-				require.NoError(t, New(Text, style).Write(&got, results))
+				require.NoError(t, format.Write(&got, results))
 				shown := strings.ReplaceAll(got.String(), "\x1b", "ESC")
 				if *update {
 					archive.Files[i].Data = []byte(shown)
