@@ -59,6 +59,9 @@ func badValue(err *json.SemanticError) *Error {
 	case errors.Is(err, strconv.ErrSyntax):
 		return errorf(CodeInvalidType, pointer, "got the %s; want a whole number, without fraction or exponent", seen)
 	}
+	if err.Err != nil {
+		return errorf(CodeInvalidValue, pointer, "%v", err.Err)
+	}
 	problem := errorf(CodeInvalidType, pointer, "got %s; want %s", article(seen), wanted(err.GoType))
 	if err.GoType != nil && err.GoType.Kind() == reflect.String && err.JSONKind != '{' && err.JSONKind != '[' {
 		problem.Detail += " in quotes"

@@ -16,6 +16,7 @@ const (
 	CodeInvalidSyntax    = "invalid_syntax"
 	CodeInvalidType      = "invalid_type"
 	CodeOutOfRange       = "out_of_range"
+	CodeInvalidValue     = "invalid_value"
 	CodeUnknownField     = "unknown_field"
 	CodeDuplicateKey     = "duplicate_key"
 	CodeMissingField     = "missing_field"

@@ -112,6 +112,7 @@ func parseError(err error, data []byte) *Error {
 		line = 1 + bytes.Count(before, []byte("\n"))
 	}
 	problem := errorf(code, "", "not valid YAML: %s", match[2])
-	problem.Line = line
+	// At the end of the document the parser may already count a line that is not there.
+	problem.Line = min(line, 1+bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
 	return problem
 }

@@ -177,7 +177,7 @@ func TestPartErrorsHaveTheLinesOfTheFile(t *testing.T) {
 	parts := document.Split([]byte("kind: A\n---\nkind: B\nb: [\n"))
 	require.Len(t, parts, 2)
 	_, err := parts[1].Text()
-	require.EqualError(t, err, "line 5: not valid YAML: did not find expected node content")
+	require.EqualError(t, err, "line 4: not valid YAML: did not find expected node content")
 }
 
 func TestSplit(t *testing.T) {
