@@ -114,6 +114,7 @@ var tieringChanges = []change{
 	{"tier with a module", tier(map[string]any{"type": "tape", "module_path": "site.tape"}), "tiering.config", v1.Pass},
 	{"fs without folder", tier(map[string]any{"type": "fs"}), "tiering.config", v1.Fail},
 	{"obj without bucket", tier(map[string]any{"type": "obj", "store_config": map[string]any{}}), "tiering.config", v1.Fail},
+	{"obj without store", tier(map[string]any{"type": "obj"}), "tiering.config", v1.Fail},
 	{"kvcr without ports", tier(map[string]any{
 		"type": "kvcr", "router_capabilities": []string{"x"},
 	}), "tiering.config", v1.Fail},
@@ -174,7 +175,11 @@ var capacityChanges = []change{
 		l.Engine.Nnodes = nil
 		*l.Nodes[0].Shm.FreeBytes = 2*regionSize - 1
 	}, "capacity.shm", v1.Fail},
-	{"stale not reported", func(*v1.Launch) {}, "capacity.stale_regions", v1.NotApplicable},
+	{"nothing stale", func(*v1.Launch) {}, "capacity.stale_regions", v1.Pass},
+	{"stale reported by one", func(l *v1.Launch) { l.Nodes[0].Shm.StaleRegions = nil }, "capacity.stale_regions", v1.Pass},
+	{"stale not reported", func(l *v1.Launch) {
+		l.Nodes[0].Shm.StaleRegions, l.Nodes[1].Shm.StaleRegions = nil, nil
+	}, "capacity.stale_regions", v1.NotApplicable},
 	{"stale file", func(l *v1.Launch) {
 		l.Nodes[0].Shm.StaleRegions = []v1.StaleRegion{{Name: "vllm_offload_a.mmap", Bytes: gib}}
 	}, "capacity.stale_regions", v1.Fail},
@@ -268,6 +273,7 @@ func TestPeerChecks(t *testing.T) {
 var allOutcomes = strings.Split(`capacity.shm pass
 capacity.shm fail
 capacity.shm not_applicable
+capacity.stale_regions pass
 capacity.stale_regions fail
 capacity.stale_regions not_applicable
 consistency.config pass

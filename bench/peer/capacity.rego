@@ -74,7 +74,7 @@ core_of(first) := core_domain if {
 
 share_of(true, _) := region
 
-share_of(false, here) := (region * here) / world
+share_of(false, here) := ceil((region * here) / world)
 
 # The domain of every declared node.
 places := object.union({input.nodes[i].id: concat("", ["?", input.nodes[i].id]) | true}, located)

@@ -7,6 +7,7 @@ core_local := {
 	tiered
 	not input.core
 	executor in {"mp", "uni"}
+	world
 } else := {
 	"id": "tiering.core_local", "enforcement": "deny", "outcome": "not_applicable", "violations": [], "missing": [],
 } if {
@@ -24,6 +25,7 @@ core_local := {
 } else := {
 	"id": "tiering.core_local", "enforcement": "deny", "outcome": "pass", "violations": [], "missing": [],
 } if {
+	world
 	count({object.get(located, input.nodes[i].id, input.nodes[i].id) | true}) == 1
 } else := {
 	"id": "tiering.core_local", "enforcement": "deny", "outcome": "unknown", "violations": [],

@@ -3,7 +3,7 @@ package tiergate.peer
 stale_regions := {
 	"id": "capacity.stale_regions", "enforcement": "warn", "outcome": "not_applicable", "violations": [], "missing": [],
 } if {
-	not input.engine.kv_transfer
+	object.get(input.engine, "kv_transfer", null) == null
 } else := {
 	"id": "capacity.stale_regions", "enforcement": "warn", "outcome": "fail", "violations": leftovers, "missing": [],
 } if {

@@ -4,7 +4,9 @@ tiering_config := {
 	"id": "tiering.config", "enforcement": "deny", "outcome": "pass", "violations": [], "missing": [],
 } if {
 	tiered
-	count(native) == count([1 | sound_tiering(native[_])])
+	sound := [1 | sound_tiering(native[_])]
+	count(sound) == count(native)
+	count(sound) > 0
 } else := {
 	"id": "tiering.config", "enforcement": "deny", "outcome": "not_applicable", "violations": [], "missing": [],
 } if {
@@ -85,7 +87,7 @@ tier_faults contains [$"{path}: secondary_tiers[{i}] of type {tier.type} lacks {
 
 lacking(tier) := [key | some key in ["root_dir"]; not filled(tier, key)] if {
 	tier.type in {"fs", "fs_python"}
-} else := [$"store_config.{key}" | some key in ["bucket", "endpoint_override"]; not filled(tier.store_config, key)] if {
+} else := [$"store_config.{key}" | some key in ["bucket", "endpoint_override"]; not filled(object.get(tier, "store_config", {}), key)] if {
 	tier.type == "obj"
 } else := [key | some key in ["router_capabilities", "control_ports"]; not filled_list(tier, key)] if {
 	tier.type == "kvcr"

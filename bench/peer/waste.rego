@@ -15,6 +15,10 @@ offload_waste := {
 } else := {
 	"id": "offload.waste", "enforcement": "warn", "outcome": "fail", "violations": wasted, "missing": [],
 } if {
+	count(wasted) > 0
+} else := {
+	"id": "offload.waste", "enforcement": "warn", "outcome": "pass", "violations": [], "missing": [],
+} if {
 	ranks
 } else := {
 	"id": "offload.waste", "enforcement": "warn", "outcome": "not_applicable", "violations": [],
@@ -28,5 +32,10 @@ wasted := [{
 } |
 	some first in crossing
 	nodes := {array.slice(workers, first, first + world)[_].node | true}
+	separate(nodes)
 	message := $"replica of rank {first} reserves {region} bytes on each of {nodes}, where only some of its ranks write"
 ]
+
+separate(_) if count(known) == count(workers)
+
+separate(nodes) if proven_apart(nodes)
