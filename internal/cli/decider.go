@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/tiergate/tiergate/api/client"
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -33,6 +34,31 @@ func (l local) decide(ctx context.Context, launch *v1.Launch) ([]byte, error) {
 // close has no error that a command about to end could act on.
 func (l local) close() { _ = l.engine.Close(context.Background()) }
 
+// remote asks a service.
+type remote struct{ client *client.Client }
+
+func newRemote(server string) (remote, error) {
+	c, err := client.New(server)
+	if err != nil {
+		return remote{}, usagef("--server: %s", err)
+	}
+	return remote{c}, nil
+}
+
+func (r remote) decide(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+	return r.client.Validate(ctx, launch)
+}
+
+func (remote) close() {}
+
+// decider is the service where one is named. It decides by its own rules, so that others beside it would be a mistake.
 func (c *validateCmd) decider(ctx context.Context) (decider, error) {
-	return newLocal(ctx, &c.policyFlags)
+	switch {
+	case c.Server == "":
+		return newLocal(ctx, &c.policyFlags)
+	case len(c.Policy) > 0 || c.Data != "":
+		return nil, usagef("--policy and --data are for deciding here; the service of --server has its own")
+	default:
+		return newRemote(c.Server)
+	}
 }

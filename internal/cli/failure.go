@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tiergate/tiergate/api/client"
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/cli/input"
 	"github.com/tiergate/tiergate/internal/cli/output"
@@ -19,9 +20,10 @@ import (
 
 // The codes of failures that bring no code along.
 const (
-	codePolicy   = "bad_policy"
-	codeTimeout  = "timeout"
-	codeInternal = "internal"
+	codePolicy      = "bad_policy"
+	codeTimeout     = "timeout"
+	codeUnreachable = "service_unreachable"
+	codeInternal    = "internal"
 )
 
 // explainFailure says why there is no verdict, and which status that means.
@@ -37,6 +39,8 @@ func explainFailure(err error) (*output.Failure, Status) {
 		return problemFailure(problem)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, policy.ErrDeadline):
 		return &output.Failure{Code: codeTimeout, Detail: err.Error()}, StatusTimeout
+	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrAnswer):
+		return &output.Failure{Code: codeUnreachable, Detail: err.Error()}, StatusTimeout
 	case errors.As(err, &one) && one.Code == policy.CodeEvaluation:
 		return &output.Failure{Code: one.Code, Detail: one.Error()}, StatusInternal
 	case errors.As(err, &several), errors.As(err, &one):

@@ -1,0 +1,101 @@
+// Package client asks a Tiergate service for verdicts. It owns addresses and the wire; it must not judge, and what it does
+// not understand of an answer is an error, never an allow.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+)
+
+var (
+	// ErrUnreachable: there was no answer, because of the network or because the context ended.
+	ErrUnreachable = errors.New("service unreachable")
+	// ErrAnswer: what answered is no Tiergate service, or one that this client does not understand.
+	ErrAnswer = errors.New("unexpected answer")
+)
+
+// maxAnswer is the largest answer that is read: a verdict about 65,536 ranks with all groups to probe, several times over.
+const maxAnswer = 64 << 20
+
+// Client asks one service. It is safe for concurrent use.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// New takes the address of a service: http://host:port or https://host:port, with a path in front of the service's own
+// where a proxy adds one, or unix:///path/to/socket.
+func New(server string) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, fmt.Errorf("server address %q: %w", server, err)
+	}
+	switch {
+	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
+		return &Client{base: "http://tiergate", http: &http.Client{Transport: socket(u.Path)}}, nil
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "":
+		return &Client{base: strings.TrimSuffix(u.String(), "/"), http: &http.Client{}}, nil
+	}
+	return nil, fmt.Errorf("server address %q: write http://host:port, https://host:port or unix:///path/to/socket", server)
+}
+
+// socket dials one unix socket whatever the host of a request.
+func socket(path string) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+	}
+}
+
+// Validate asks for the verdict of a launch and returns it as the service wrote it, a v1.Verdict in JSON. A launch that the
+// service does not judge is a *v1.Problem. Other errors have ErrUnreachable or ErrAnswer in their chain.
+func (c *Client) Validate(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+	body, err := json.Marshal(launch)
+	if err != nil {
+		return nil, fmt.Errorf("write launch: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/validate", bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: read answer: %w", ErrUnreachable, err)
+	}
+	return read(response, answer)
+}
+
+func read(response *http.Response, answer []byte) ([]byte, error) {
+	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch {
+	case len(answer) > maxAnswer:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrAnswer, maxAnswer)
+	case response.StatusCode == http.StatusOK && mediaType == "application/json":
+		return answer, nil
+	case mediaType == "application/problem+json":
+		problem := new(v1.Problem)
+		if json.Unmarshal(answer, problem) == nil && problem.Code != "" && problem.Status == response.StatusCode {
+			return nil, problem
+		}
+	}
+	return nil, fmt.Errorf("%w: %s with content type %q; is this the address of a Tiergate service?", ErrAnswer, response.Status,
+		response.Header.Get("Content-Type"))
+}
