@@ -135,4 +135,6 @@ func (d docs) addTypes(decl *ast.GenDecl) {
 	}
 }
 
-func oneLine(comment *ast.CommentGroup) string { return strings.Join(strings.Fields(comment.Text()), " ") }
+func oneLine(comment *ast.CommentGroup) string {
+	return strings.Join(strings.Fields(comment.Text()), " ")
+}

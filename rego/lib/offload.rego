@@ -19,10 +19,13 @@ usual(owner) if {
 	counted(owner, "blocks_per_chunk")
 }
 
-# named is false for a child of a MultiConnector that names no connector. On top, that means no transfer at all.
+# named is false for a child of a MultiConnector that names no connector. On top, that means no transfer at all. A child
+# that is no object is refused by the engine.
 named(owner) if owner.name != ""
 
 named(owner) if not contains(owner.path, "connectors[")
+
+named(owner) if not is_object(owner.config)
 
 # role is true for a valid kv_role, and where none is needed because no connector is named.
 role(config) if config.kv_role == "kv_both"
@@ -49,6 +52,12 @@ spec(owner) if connector.filled(owner.config, "kv_connector_module_path")
 
 # sized is true where vLLM's own specs know the size of their region. The largest integer stands for anything larger.
 sized(owner) if not owner.native
+
+# An extra configuration that is no object is refused by the engine, and that is enough.
+sized(owner) if {
+	present(owner.config, "kv_connector_extra_config")
+	not is_object(owner.config.kv_connector_extra_config)
+}
 
 sized(owner) if {
 	owner.cpu_bytes > 0

@@ -155,7 +155,10 @@ violations := {
 	"true for bytes": {"connector": unsized({"cpu_bytes_to_use": true}), "want": [[bytes_are("true"), bytes_fix]]},
 	"a list for bytes": {"connector": unsized({"cpu_bytes_to_use": [1]}), "want": [[bytes_are("a list"), bytes_fix]]},
 	"no extra configuration": {
-		"connector": object.union(native, {"cpu_bytes": 0, "config": {"kv_connector_extra_config": null}}),
+		"connector": object.union(
+			object.remove(native, ["config"]),
+			{"cpu_bytes": 0, "config": {"kv_role": "kv_both"}},
+		),
 		"want": [[bytes_are("not set"), bytes_fix]],
 	},
 	"more bytes than a file can have": {
