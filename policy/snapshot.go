@@ -48,12 +48,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	if err != nil {
 		return nil, err
 	}
-	entrypoints := p.entrypoints
-	for _, own := range []string{Verdict, brokenPath} {
-		if !slices.Contains(entrypoints, own) {
-			entrypoints = append(entrypoints, own)
-		}
-	}
+	entrypoints := p.exports()
 	wasm, err := p.compileWasm(ctx, entrypoints)
 	if err != nil {
 		return nil, err
@@ -74,7 +69,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	s.verdict, _ = module.Entrypoint(Verdict)
 	s.broken, _ = module.Entrypoint(brokenPath)
 	s.digest = digestOf(wasm, data)
-	s.revision = hex.EncodeToString(s.digest[:6])
+	s.revision = revisionOf(s.digest)
 	s.refs.Store(1)
 	return s, nil
 }
@@ -108,6 +103,17 @@ func prepare(src *files) (*parsed, []byte, error) {
 	return p, data, nil
 }
 
+// exports are the entry points of the module: those that the rules declare, and ours.
+func (p *parsed) exports() []string {
+	entrypoints := p.entrypoints
+	for _, own := range []string{Verdict, brokenPath} {
+		if !slices.Contains(entrypoints, own) {
+			entrypoints = append(entrypoints, own)
+		}
+	}
+	return entrypoints
+}
+
 func cmpErr(first, second error) error {
 	if first != nil {
 		return first
@@ -137,6 +143,8 @@ func digestOf(wasm, data []byte) [sha256.Size]byte {
 	w, d := sha256.Sum256(wasm), sha256.Sum256(data)
 	return sha256.Sum256(append(w[:], d[:]...))
 }
+
+func revisionOf(digest [sha256.Size]byte) string { return hex.EncodeToString(digest[:6]) }
 
 // retain takes a reference unless the snapshot is being freed.
 func (s *snapshot) retain() bool {

@@ -46,7 +46,7 @@ func newRemote(server string) (remote, error) {
 }
 
 func (r remote) decide(ctx context.Context, launch *v1.Launch) ([]byte, error) {
-	return r.client.Validate(ctx, launch)
+	return r.client.ValidateJSON(ctx, launch)
 }
 
 func (remote) close() {}

@@ -1,5 +1,0 @@
-package cli
-
-type policyBuildCmd struct{}
-
-func (policyBuildCmd) Run(*app) error { return nil }
