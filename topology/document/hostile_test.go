@@ -139,7 +139,7 @@ func tagDirectives() string {
 	return text.String() + "---\na: 1\n"
 }
 
-// The parser takes a quarter of a second for a document of a quarter of the largest size, whatever it holds. Quadratic time
+// The parser takes well under a second for a document of a quarter of the largest size, whatever it holds. Quadratic time
 // would be minutes.
 func TestLargeYAMLTakesLinearTime(t *testing.T) {
 	fill := func(text string) string { return strings.Repeat(text, document.MaxYAMLBytes/4/len(text)) }
