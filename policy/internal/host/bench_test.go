@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
-
-	"github.com/tiergate/tiergate/policy/internal/regotest"
 )
 
 func BenchmarkEvaluation(b *testing.B) {
@@ -34,12 +31,12 @@ func BenchmarkEncode(b *testing.B) {
 	require.NoError(b, err)
 	in := load(b, `{}`, []string{"p/q"}, "package p\nq := 1")
 	many := "[" + strings.Repeat(string(facts)+",", 60) + "0]"
-	for _, text := range []string{string(facts), many} {
+	for _, text := range [][]byte{facts, []byte(many)} {
 		b.Run(fmt.Sprintf("%dB", len(text)), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := in.enc.encode(in.heap, []byte(text)); err != nil {
+				if _, _, err := in.enc.encode(in.heap, text); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -56,31 +53,16 @@ func BenchmarkDecode(b *testing.B) {
 	in.begin(context.Background())
 	addr, end, err := in.enc.encode(in.heap, input)
 	require.NoError(b, err)
-	result, err := in.run(id, addr, end)
+	results, err := in.run(id, addr, end)
 	require.NoError(b, err)
 	var out []byte
-	d := &in.dec
 	b.ReportAllocs()
 	for b.Loop() {
-		d.mem, _ = in.mem.Read(0, in.mem.Size())
-		d.out, d.entries, d.err = out[:0], d.entries[:0], nil
-		d.value(result, 0)
-		out = d.out
+		if out, err = in.dec.decode(in.memory(), in.binding(results), out[:0]); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.SetBytes(int64(len(out)))
-}
-
-func load(tb testing.TB, data string, entrypoints []string, sources ...string) *Instance {
-	tb.Helper()
-	ctx := context.Background()
-	h, err := New(ctx, "")
-	require.NoError(tb, err)
-	m, err := h.Load(ctx, regotest.Compile(tb, entrypoints, sources...), []byte(data), Builtins{Lookup: topdown.GetBuiltin},
-		Limits{MaxPages: 1024, RetirePages: 256, Budget: 1 << 31})
-	require.NoError(tb, err)
-	in, err := m.Instantiate(ctx)
-	require.NoError(tb, err)
-	return in
 }
 
 func checksLike() (sources []string, data []byte) {

@@ -42,6 +42,7 @@ var silent = func() map[string]bool {
 		"opa_numbers_":    "range",
 		"opa_to_":         "number",
 		"opa_template_":   "string",
+		"builtin_graph_":  "reachable",
 		"builtin_object_": "filter keys remove union union_n",
 		"builtin_json_":   "remove filter",
 		"opa_strings_": "concat format_int indexof substring lower upper contains startswith endswith reverse split " +
@@ -54,23 +55,32 @@ var silent = func() map[string]bool {
 	return names
 }()
 
-func (Builtins) failsSilently(name string) bool { return silent[name] }
+func failsSilently(name string) bool { return silent[name] }
 
-func (Builtins) siteError(site rewrite.Site) *Error {
-	_, rule, _ := strings.Cut(site.Rule, ".")
+// siteError is the failure of one of the module's own builtins.
+func siteError(site rewrite.Site) *Error {
 	name := strings.TrimPrefix(strings.TrimPrefix(site.Builtin, "opa_"), "builtin_")
-	return &Error{Kind: ErrBuiltin, Rule: rule, Detail: name + " refused its arguments"}
+	return &Error{Kind: ErrBuiltin, Rule: rulePath(site.Rule), Detail: name + " refused its arguments"}
+}
+
+// rulePath turns the name of a module's function, g0.data.pkg.rule, into the path of the rule.
+func rulePath(function string) string {
+	_, path, _ := strings.Cut(function, ".")
+	return path
 }
 
 // callBuiltin runs a host function for the module. Its arguments are read straight from the module's values. A failure is
 // remembered and ends the evaluation as an error, whatever the rule made of the missing value.
 func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
+	if int(id) >= len(in.module.calls) {
+		panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("the module calls host function %d, which it did not name", id)}})
+	}
 	b := in.module.calls[id]
 	operands := make([]*ast.Term, len(args))
 	for i, addr := range args {
-		v, err := in.readValue(uint32(addr), 0)
+		v, err := in.readValue(uint32(addr))
 		if err != nil {
-			panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("read argument %d of %s: %v", i+1, b.Name, err)}})
+			panic(in.builtinAbort(b.Name, err))
 		}
 		operands[i] = ast.NewTerm(v)
 	}
@@ -81,26 +91,79 @@ func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
 	})
 	if err != nil {
 		if in.builtinErr == nil {
-			in.builtinErr = &Error{Kind: ErrBuiltin, Detail: b.Name + ": " + err.Error()}
+			in.builtinErr = &Error{Kind: ErrBuiltin, Rule: in.siteRule(), Detail: b.Name + ": " + err.Error()}
 		}
 		return 0
 	}
 	if out == nil {
 		return 0
 	}
-	return in.writeValue(out.Value)
+	addr, err := in.writeValue(out.Value)
+	if err != nil {
+		panic(in.builtinAbort(b.Name, err))
+	}
+	return addr
+}
+
+// siteRule is the rule that calls a host function now.
+func (in *Instance) siteRule() string {
+	if site := uint32(in.site.Get()); site > 0 && int(site) <= len(in.module.sites) {
+		return rulePath(in.module.sites[site-1].Rule)
+	}
+	return ""
+}
+
+// builtinAbort adds to an error in passing values that it was for the named host function.
+func (in *Instance) builtinAbort(name string, err error) abort {
+	out := Error{Kind: ErrTrap, Detail: err.Error()}
+	var e *Error
+	if errors.As(err, &e) {
+		out = *e
+	}
+	out.Rule, out.Detail = in.siteRule(), name+": "+out.Detail
+	return abort{&out}
 }
 
 // writeValue stores a value in Rego syntax and has the module parse it.
-func (in *Instance) writeValue(v ast.Value) uint32 {
+func (in *Instance) writeValue(v ast.Value) (uint32, error) {
+	if textBytes(v, readBytes) > readBytes {
+		return 0, &Error{Kind: ErrMemory, Detail: fmt.Sprintf("the result exceeds %d bytes", readBytes)}
+	}
 	text := []byte(v.String())
 	addr, err := in.write(text)
-	if err == nil {
-		addr, err = in.call(in.parse, uint64(addr), uint64(len(text)))
+	if err != nil {
+		return 0, err
 	}
-	var e *Error
-	if errors.As(err, &e) {
-		panic(abort{e})
+	addr, err = in.call(in.parse, uint64(addr), uint64(len(text)))
+	if err == nil && addr == 0 {
+		err = &Error{Kind: ErrTrap, Detail: "the module cannot read the result"}
 	}
-	return addr
+	return addr, err
+}
+
+// textBytes is about how long a value prints, counted up to limit: json.patch can make a value that contains another one
+// any number of times.
+func textBytes(v ast.Value, limit int) int {
+	n := 4
+	add := func(t *ast.Term) {
+		if n <= limit {
+			n += textBytes(t.Value, limit-n)
+		}
+	}
+	switch v := v.(type) {
+	case ast.String:
+		n += len(v)
+	case ast.Number:
+		n += len(v)
+	case *ast.Array:
+		v.Foreach(add)
+	case ast.Set:
+		v.Foreach(add)
+	case ast.Object:
+		v.Foreach(func(key, value *ast.Term) {
+			add(key)
+			add(value)
+		})
+	}
+	return n
 }

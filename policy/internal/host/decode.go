@@ -1,39 +1,64 @@
 package host
 
 import (
-	"bytes"
 	"encoding/binary"
-	"slices"
+	"fmt"
 	"strconv"
 )
 
 // decoder writes the module's values as JSON text, reading them from memory: having the module print them took as long as
-// deciding. Objects come with sorted keys and sets as arrays sorted by their JSON text, so that the same value always gives
-// the same bytes.
+// deciding. Objects come with sorted names and sets as sorted arrays, so that the same value always gives the same bytes.
+// The memory is what a policy made of it, so nothing in it is trusted to be in bounds, finite or JSON.
 type decoder struct {
 	mem []byte
 	out []byte
-	// entries holds the members of the open objects.
+	// limit bounds the result. A value that contains another one many times over can print as any multiple of its memory.
+	limit, end int
+	// entries holds the members of the open objects and sets, names the names that are not in memory as they are.
 	entries []entry
-	err     error
+	names   []byte
+	// Arrays and objects below constants are the data document's and never change, so their text is remembered. A verdict
+	// consists of them for the most part.
+	constants  uint32
+	remembered map[uint32][]byte
+	remembers  int
+	err        error
 }
 
-type entry struct {
-	key   []byte // the key as JSON text, or nil for a set's member
-	value uint32
-}
+// rememberedBytes bounds the remembered text of an instance.
+const rememberedBytes = 64 << 10
 
-func (d *decoder) u32(addr uint32) uint32 {
-	if uint64(addr)+4 > uint64(len(d.mem)) {
-		d.err = errBounds
-		return 0
+// decode appends the JSON text of the value at addr to dst.
+func (d *decoder) decode(mem []byte, addr uint32, dst []byte) ([]byte, error) {
+	d.mem, d.out, d.end, d.err = mem, dst, len(dst)+d.limit, nil
+	d.entries, d.names = d.entries[:0], d.names[:0]
+	d.value(addr, 0)
+	out := d.out
+	d.mem, d.out = nil, nil
+	if d.err != nil {
+		return dst, d.err
 	}
-	return binary.LittleEndian.Uint32(d.mem[addr:])
+	return out, nil
+}
+
+func (d *decoder) fail(kind error, format string, args ...any) {
+	if d.err == nil {
+		d.err = &Error{Kind: kind, Detail: "the result " + fmt.Sprintf(format, args...)}
+	}
+}
+
+// u32 and slice read memory; where there is none they fail and return zero.
+func (d *decoder) u32(addr uint32) uint32 {
+	v, ok := word(d.mem, addr)
+	if !ok {
+		d.fail(ErrTrap, "points beyond the memory")
+	}
+	return v
 }
 
 func (d *decoder) slice(addr, n uint32) []byte {
 	if uint64(addr)+uint64(n) > uint64(len(d.mem)) {
-		d.err = errBounds
+		d.fail(ErrTrap, "points beyond the memory")
 		return nil
 	}
 	return d.mem[addr : addr+n]
@@ -41,8 +66,14 @@ func (d *decoder) slice(addr, n uint32) []byte {
 
 func (d *decoder) value(addr uint32, depth int) {
 	head := d.slice(addr, 2)
-	if d.err != nil || addr == 0 || depth > maxDepth {
-		d.err = errBounds
+	switch {
+	case d.err != nil:
+		return
+	case depth > maxDepth:
+		d.fail(ErrStack, "is nested deeper than %d", maxDepth)
+		return
+	case len(d.out) > d.end:
+		d.fail(ErrMemory, "has more than %d bytes", d.limit)
 		return
 	}
 	switch head[0] {
@@ -53,18 +84,19 @@ func (d *decoder) value(addr uint32, depth int) {
 	case tagNumber:
 		d.number(addr, head[1])
 	case tagString, tagStringInterned:
-		d.out = appendString(d.out, d.slice(d.u32(addr+8), d.u32(addr+4)))
-	case tagArray:
-		d.array(addr, depth)
-	case tagObject:
-		d.object(addr, depth)
+		d.out = appendString(d.out, d.string(addr))
+	case tagArray, tagObject:
+		d.container(addr, head[0], depth)
 	case tagSet:
 		d.set(addr, depth)
 	default:
-		d.err = errBounds
+		d.fail(ErrTrap, "has a value of unknown type %d", head[0])
 	}
 }
 
+func (d *decoder) string(addr uint32) []byte { return d.slice(d.u32(addr+8), d.u32(addr+4)) }
+
+// number prints integers, and the text of others if it is a JSON number: to_number makes numbers of texts like "007".
 func (d *decoder) number(addr uint32, repr byte) {
 	if repr == numberInt {
 		if b := d.slice(addr+8, 8); b != nil {
@@ -72,135 +104,33 @@ func (d *decoder) number(addr uint32, repr byte) {
 		}
 		return
 	}
-	d.out = append(d.out, d.slice(d.u32(addr+8), d.u32(addr+12))...)
+	text := d.slice(d.u32(addr+8), d.u32(addr+12))
+	if _, end, _ := scanNumber(text, 0); end == 0 || end < len(text) {
+		d.fail(ErrTrap, "has %.40q for a number", text)
+		return
+	}
+	d.out = append(d.out, text...)
 }
 
-func (d *decoder) array(addr uint32, depth int) {
-	elems, n := d.u32(addr+4), d.u32(addr+8)
-	d.out = append(d.out, '[')
-	for i := range n {
-		if i > 0 {
-			d.out = append(d.out, ',')
-		}
-		d.value(d.u32(elems+i*8+4), depth+1)
-		if d.err != nil {
-			return
-		}
+// container prints an array or object, from memory of the text if it is constant.
+func (d *decoder) container(addr uint32, tag byte, depth int) {
+	if addr >= d.constants {
+		d.nested(addr, tag, depth)
+		return
 	}
-	d.out = append(d.out, ']')
-}
-
-// each calls visit for every element of an object or set until there is an error.
-func (d *decoder) each(addr, nextOffset uint32, visit func(elem uint32)) {
-	buckets, n, left := d.u32(addr+4), d.u32(addr+8), d.u32(addr+12)
-	for i := uint32(0); i < n && d.err == nil; i++ {
-		for elem := d.u32(buckets + i*4); elem != 0 && d.err == nil; elem = d.u32(elem + nextOffset) {
-			if left == 0 { // a cycle, or a table that lies about its length
-				d.err = errBounds
-				return
-			}
-			left--
-			visit(elem)
-		}
+	if text, ok := d.remembered[addr]; ok {
+		d.out = append(d.out, text...)
+		return
 	}
-}
-
-func (d *decoder) object(addr uint32, depth int) {
-	mark := len(d.entries)
-	d.each(addr, 8, func(elem uint32) {
-		d.entries = append(d.entries, entry{d.key(d.u32(elem), depth), d.u32(elem + 4)})
-	})
-	entries := d.entries[mark:]
-	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
-	d.out = append(d.out, '{')
-	for i := range entries {
-		if i > 0 {
-			d.out = append(d.out, ',')
+	start, constants := len(d.out), d.constants
+	d.constants = 0 // what is inside need not be remembered once more
+	d.nested(addr, tag, depth)
+	d.constants = constants
+	if n := len(d.out) - start; d.err == nil && d.remembers+n <= rememberedBytes {
+		if d.remembered == nil {
+			d.remembered = map[uint32][]byte{}
 		}
-		d.out = appendString(d.out, entries[i].key)
-		d.out = append(d.out, ':')
-		d.value(entries[i].value, depth+1)
-		if d.err != nil {
-			return
-		}
-		entries = d.entries[mark:]
+		d.remembered[addr] = append([]byte(nil), d.out[start:]...)
+		d.remembers += n
 	}
-	d.out = append(d.out, '}')
-	d.entries = d.entries[:mark]
-}
-
-// key returns an object's key; one that is not a string becomes the JSON text of its value, as OPA prints it.
-func (d *decoder) key(addr uint32, depth int) []byte {
-	if tag := d.slice(addr, 1); tag != nil && (tag[0] == tagString || tag[0] == tagStringInterned) {
-		return d.slice(d.u32(addr+8), d.u32(addr+4))
-	}
-	start := len(d.out)
-	d.value(addr, depth+1)
-	text := bytes.Clone(d.out[start:])
-	d.out = d.out[:start]
-	return text
-}
-
-func (d *decoder) set(addr uint32, depth int) {
-	start, count := len(d.out), 0
-	mark := len(d.entries)
-	d.each(addr, 4, func(elem uint32) {
-		from := len(d.out)
-		d.value(d.u32(elem), depth+1)
-		if d.err == nil {
-			d.entries = append(d.entries, entry{key: d.out[from:]})
-			count++
-		}
-	})
-	members := d.entries[mark:]
-	if count > 1 {
-		// The texts lie one behind the other in out; they are copied once, sorted.
-		text := bytes.Clone(d.out[start:])
-		offset := 0
-		for i := range members {
-			n := len(members[i].key)
-			members[i].key = text[offset : offset+n]
-			offset += n
-		}
-		slices.SortFunc(members, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
-	} else if count == 1 {
-		members[0].key = bytes.Clone(members[0].key)
-	}
-	d.out = append(d.out[:start], '[')
-	for i, m := range members {
-		if i > 0 {
-			d.out = append(d.out, ',')
-		}
-		d.out = append(d.out, m.key...)
-	}
-	d.out = append(d.out, ']')
-	d.entries = d.entries[:mark]
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString writes s as a JSON string. The module's strings are UTF-8, since its inputs and sources were.
-func appendString(out, s []byte) []byte {
-	out = append(out, '"')
-	start := 0
-	for i, c := range s {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		out = append(out, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\n':
-			out = append(out, '\\', 'n')
-		case '\t':
-			out = append(out, '\\', 't')
-		case '\r':
-			out = append(out, '\\', 'r')
-		default:
-			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-	}
-	return append(append(out, s[start:]...), '"')
 }

@@ -2,100 +2,132 @@ package host
 
 import (
 	"encoding/binary"
-	"strconv"
-	"unicode/utf16"
+	"fmt"
 	"unicode/utf8"
 )
 
-// The layouts below are those of OPA's C runtime (wasm/src/value.h, ABI 1.3), sizes in bytes:
+// The layouts that the encoder writes are those of OPA's C runtime (wasm/src/value.h, ABI 1.3), with their sizes in bytes
+// as far as the runtime reads them:
 //
-//	boolean {tag u8, v u8}                             number {tag u8, repr u8, _, i64 or {text *u8, len, free u8}} 24
-//	string  {tag u8, free u8, len, text *u8}        12 array  {tag u8, elems *{index, value}, len, cap}             16
-//	object  {tag u8, buckets **elem, n, len}        16 elem   {key, value, next}                                    12
+//	null    {tag u8}                      1    integer {tag u8, repr u8, _, i64 at 8}                        16
+//	boolean {tag u8, v u8}                2    number  {tag u8, repr u8, _, text *u8 at 8, len, free u8}     20
+//	string  {tag u8, free u8, len, *u8}  12    array   {tag u8, elems *{index, value}, len, cap}             16
+//	elem    {key, value, next}           12    object  {tag u8, buckets **elem, buckets, len}                16
 //
-// Having the module parse JSON text took as long as deciding. Writing the values from Go takes a tenth of that, and
-// numbers become integers, which the module compares much faster than text. selfCheck guards the layout at load.
+// Having the module parse JSON text took as long as deciding; writing the values from Go takes a tenth of that. selfCheck
+// compares the two when a module is loaded.
 const (
-	minBuckets  = 8
-	sharedInts  = 64 // small integers, also the indexes of arrays, stand once per instance
-	numberBytes = 24
+	integerBytes = 16
+	numberBytes  = 20
+	stringBytes  = 12
+	arrayBytes   = 16
+	objectBytes  = 16
+	elemBytes    = 12
+	minBuckets   = 8
 )
 
-// encoder writes JSON text as values into the module's memory, from an address upward. The text must be valid JSON without
-// duplicate keys: it is what this program marshalled itself.
+// sharedIntegers is how many small integers stand once per instance, as values and as the indexes of arrays.
+const sharedIntegers = 512
+
+// encoder writes JSON text as values into the module's memory, from an address upward. It refuses what is not JSON as
+// RFC 8259 has it, and duplicate names, since a reader that takes the last one and a reader that takes the first one would
+// judge different documents.
 type encoder struct {
 	in   *Instance
 	mem  []byte
-	next uint32 // where the next value goes
-	text []byte // the JSON text, already in the module's memory at base
+	next uint32 // where the next value goes; a multiple of 4
+	text []byte // the JSON text, of which a copy stands in memory at base
 	base uint32
 	at   int
-	// stack collects the members of the open arrays and objects.
+	// depth is the number of open arrays and objects, whose members so far are on the stack.
+	depth int
 	stack []member
-	err   error
+	// unescaped is the last string that had escapes.
+	unescaped []byte
+	// shared is the address of null, false, true and the small integers; indexes those of the longest array so far.
+	shared, indexes uint32
+	indexed         uint32
+	err             error
 }
 
 type member struct {
 	key, hash, value uint32
 }
 
-// encode writes text at addr and its value behind it. It returns the value's address and the first free address.
-func (e *encoder) encode(addr uint32, text []byte) (value, end uint32, err error) {
-	e.next, e.base, e.at, e.stack, e.err = addr, addr, 0, e.stack[:0], nil
-	e.view()
-	copy(e.bytes(uint32(len(text))), text)
-	e.text = text
-	value = e.value()
-	if e.err == nil && value == 0 {
-		e.err = &Error{Kind: ErrTrap, Detail: "the input is not JSON"}
+// share writes the values that all documents share at addr and returns the first address behind them.
+func (e *encoder) share(addr uint32) (end uint32, err error) {
+	e.begin(addr, nil)
+	e.shared = e.take(constantBytes + sharedIntegers*integerBytes)
+	if e.err != nil {
+		return 0, e.err
 	}
-	return value, (e.next + 7) &^ 7, e.err
+	copy(e.mem[e.shared:], []byte{nullAt: tagNull, falseAt: tagBoolean, trueAt: tagBoolean, trueAt + 1: 1})
+	e.integers(e.shared+constantBytes, 0, sharedIntegers)
+	return e.next, nil
 }
 
-func (e *encoder) view() { e.mem, _ = e.in.mem.Read(0, e.in.mem.Size()) }
+// The places of the shared values behind encoder.shared.
+const (
+	nullAt        = 0
+	falseAt       = 4
+	trueAt        = 8
+	constantBytes = 12
+)
 
-// alloc takes n bytes, 8-aligned, growing the memory as needed.
-func (e *encoder) alloc(n uint32) uint32 {
-	addr := (e.next + 7) &^ 7
-	end := uint64(addr) + uint64(n)
-	if end > uint64(len(e.mem)) {
-		if err := e.in.reserve(end); err != nil {
-			e.err = err
-			return 0
-		}
-		e.view()
+// encode writes text at addr and its value behind it. It returns the value's address and the first free address.
+func (e *encoder) encode(addr uint32, text []byte) (value, end uint32, err error) {
+	if !utf8.Valid(text) {
+		return 0, 0, &Error{Kind: ErrInput, Detail: "it is not UTF-8"}
+	}
+	e.begin(addr, text)
+	e.base = e.take(uint64(len(text)))
+	if e.err == nil {
+		copy(e.mem[e.base:], text)
+		value = e.value()
+	}
+	if value != 0 && e.peek() != 0 || e.at < len(text) {
+		e.unexpected("the end")
+	}
+	e.mem, e.text = nil, nil // the module may move its memory
+	return value, e.next, e.err
+}
+
+func (e *encoder) begin(addr uint32, text []byte) {
+	e.mem, e.text, e.next = e.in.memory(), text, (addr+3)&^3
+	e.at, e.depth, e.stack, e.indexed, e.err = 0, 0, e.stack[:0], 0, nil
+}
+
+// take returns the address of n fresh bytes, growing the memory as needed, or 0 where it cannot grow that far.
+func (e *encoder) take(n uint64) uint32 {
+	addr := e.next
+	end := uint64(addr) + (n+3)&^3
+	if end > uint64(len(e.mem)) && !e.grow(end) {
+		return 0
 	}
 	e.next = uint32(end)
 	return addr
 }
 
-func (e *encoder) bytes(n uint32) []byte {
-	addr := e.alloc(n)
-	if e.err != nil {
-		return nil
+// grow makes the memory reach to end and beyond, by what the rest of the text is likely to need.
+func (e *encoder) grow(end uint64) bool {
+	rest := uint64(len(e.text)-e.at) * 4
+	if err := e.in.reserve(e.next, end, end+rest); err != nil {
+		e.err = err
+		return false
 	}
-	return e.mem[addr : addr+n]
+	e.mem = e.in.memory()
+	return true
 }
 
-func (e *encoder) put(addr, v uint32) {
-	if e.err == nil {
-		binary.LittleEndian.PutUint32(e.mem[addr:], v)
-	}
-}
+func (e *encoder) put(addr, v uint32) { binary.LittleEndian.PutUint32(e.mem[addr:], v) }
 
-func (e *encoder) header(n uint32, tag, second byte) uint32 {
-	addr := e.alloc(n)
-	if e.err == nil {
-		clear(e.mem[addr : addr+n])
-		e.mem[addr], e.mem[addr+1] = tag, second
-	}
-	return addr
-}
+func (e *encoder) u32(addr uint32) uint32 { return binary.LittleEndian.Uint32(e.mem[addr:]) }
 
+// peek passes over white space and returns the byte behind it, 0 at the end of the text.
 func (e *encoder) peek() byte {
 	for e.at < len(e.text) {
 		c := e.text[e.at]
-		if c > ' ' {
+		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return c
 		}
 		e.at++
@@ -103,141 +135,46 @@ func (e *encoder) peek() byte {
 	return 0
 }
 
-func (e *encoder) value() uint32 {
-	if e.err != nil {
-		return 0
-	}
-	switch c := e.peek(); {
-	case c == '{':
-		return e.object()
-	case c == '[':
-		return e.array()
-	case c == '"':
-		addr, _ := e.string()
-		return addr
-	case c == 't':
-		e.at += len("true")
-		return e.header(2, tagBoolean, 1)
-	case c == 'f':
-		e.at += len("false")
-		return e.header(2, tagBoolean, 0)
-	case c == 'n':
-		e.at += len("null")
-		return e.header(1+1, tagNull, 0)
-	case c == '-' || c >= '0' && c <= '9':
-		return e.number()
-	default:
-		return 0
-	}
-}
-
-func (e *encoder) number() uint32 {
-	start := e.at
-	integer := true
-	for ; e.at < len(e.text); e.at++ {
-		c := e.text[e.at]
-		if c == '.' || c == 'e' || c == 'E' {
-			integer = false
-		} else if c != '-' && c != '+' && (c < '0' || c > '9') {
-			break
-		}
-	}
-	text := e.text[start:e.at]
-	// The runtime's arithmetic prints integers with "%d" and so takes the low 32 bits of larger ones; it keeps them as text
-	// itself, and -0, which hashes apart from 0.
-	if integer && len(text) <= len("-2147483648") && string(text) != "-0" {
-		if n, err := strconv.ParseInt(string(text), 10, 32); err == nil {
-			return e.integer(n)
-		}
-	}
-	addr := e.header(numberBytes, tagNumber, numberRef)
-	e.put(addr+8, e.base+uint32(start))
-	e.put(addr+12, uint32(len(text)))
-	return addr
-}
-
-func (e *encoder) integer(n int64) uint32 {
-	if n >= 0 && n < sharedInts && e.in.ints != 0 {
-		return e.in.ints + uint32(n)*numberBytes
-	}
-	addr := e.header(numberBytes, tagNumber, numberInt)
+// unexpected records that something else than want stands at the present place, and returns 0 for a value.
+func (e *encoder) unexpected(want string) uint32 {
 	if e.err == nil {
-		binary.LittleEndian.PutUint64(e.mem[addr+8:], uint64(n))
-	}
-	return addr
-}
-
-// string returns the value and its hash. Without escapes its bytes are those of the text, which stays in memory.
-func (e *encoder) string() (addr, hash uint32) {
-	e.at++
-	start := e.at
-	for e.at < len(e.text) && e.text[e.at] != '"' && e.text[e.at] != '\\' {
-		e.at++
-	}
-	s, where := e.text[start:e.at], e.base+uint32(start)
-	if e.at < len(e.text) && e.text[e.at] == '\\' {
-		s = e.unescape(s)
-		where = e.alloc(uint32(len(s)))
-		if e.err == nil {
-			copy(e.mem[where:], s)
+		found := "the end"
+		if e.at < len(e.text) {
+			r, _ := utf8.DecodeRune(e.text[e.at:])
+			found = fmt.Sprintf("%q", r)
 		}
+		e.refuse(ErrInput, "byte %d is %s, not %s", e.at, found, want)
 	}
-	e.at++
-	addr = e.header(12, tagString, 0)
-	e.put(addr+4, uint32(len(s)))
-	e.put(addr+8, where)
-	return addr, fnv(s)
+	return 0
 }
 
-// unescape continues behind prefix at the first backslash and stops at the closing quote.
-func (e *encoder) unescape(prefix []byte) []byte {
-	out := append([]byte(nil), prefix...)
-	for e.at < len(e.text) && e.text[e.at] != '"' {
-		c := e.text[e.at]
-		if c != '\\' || e.at+1 >= len(e.text) {
-			out = append(out, c)
-			e.at++
-			continue
-		}
-		c = e.text[e.at+1]
-		e.at += 2
-		switch c {
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'u':
-			r := e.hex()
-			if utf16.IsSurrogate(r) && e.at+1 < len(e.text) && e.text[e.at] == '\\' && e.text[e.at+1] == 'u' {
-				e.at += 2
-				r = utf16.DecodeRune(r, e.hex())
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, c)
-		}
-	}
-	return out
+func (e *encoder) refuse(kind error, format string, args ...any) {
+	e.err = &Error{Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }
 
-func (e *encoder) hex() rune {
-	end := min(e.at+4, len(e.text))
-	n, _ := strconv.ParseUint(string(e.text[e.at:end]), 16, 32)
-	e.at = end
-	return rune(n)
+func (e *encoder) value() uint32 {
+	switch c := e.peek(); c {
+	case '{':
+		return e.object()
+	case '[':
+		return e.array()
+	case '"':
+		return e.string()
+	case 't':
+		return e.literal("true", trueAt)
+	case 'f':
+		return e.literal("false", falseAt)
+	case 'n':
+		return e.literal("null", nullAt)
+	default:
+		return e.number()
+	}
 }
 
-// fnv is the hash of the runtime's fnv1a32, which despite its name multiplies first (FNV-1).
-func fnv(s []byte) uint32 {
-	h := uint32(0x811c9dc5)
-	for _, c := range s {
-		h = h*0x01000193 ^ uint32(c)
+func (e *encoder) literal(word string, place uint32) uint32 {
+	if rest := e.text[e.at:]; len(rest) < len(word) || string(rest[:len(word)]) != word {
+		return e.unexpected("a value")
 	}
-	return h
+	e.at += len(word)
+	return e.shared + place
 }

@@ -1,85 +1,192 @@
 package host
 
-import "encoding/binary"
+import "bytes"
 
-// array collects the element addresses first, since their number is not known before the end.
+// maxChain bounds the members of an object that share a bucket. Chance gives about ten where there are a million members;
+// names that were chosen to collide would cost the square of their number.
+const maxChain = 128
+
+// enter opens an array or object, and fails where too many are open.
+func (e *encoder) enter() bool {
+	e.at++
+	e.depth++
+	if e.depth > maxDepth {
+		e.refuse(ErrStack, "the input is nested deeper than %d", maxDepth)
+		return false
+	}
+	return true
+}
+
+// more tells whether another member follows; the one that closes ends the array or object.
+func (e *encoder) more(closing byte, want string) bool {
+	switch e.peek() {
+	case ',':
+		e.at++
+		return true
+	case closing:
+		e.at++
+		e.depth--
+	default:
+		e.unexpected(want)
+	}
+	return false
+}
+
+// array collects the addresses of its elements first, since their number is not known before the end.
 func (e *encoder) array() uint32 {
+	if !e.enter() {
+		return 0
+	}
 	mark := len(e.stack)
-	e.at++
-	for e.err == nil && e.peek() != ']' {
-		v := e.value()
-		if v == 0 {
-			return 0
-		}
-		e.stack = append(e.stack, member{value: v})
-		if e.peek() == ',' {
-			e.at++
+	if e.peek() == ']' {
+		e.at++
+		e.depth--
+	} else {
+		for more := true; more; more = e.more(']', "a comma or the array's end") {
+			v := e.value()
+			if v == 0 {
+				return 0
+			}
+			e.stack = append(e.stack, member{value: v})
 		}
 	}
-	e.at++
 	elements := e.stack[mark:]
-	n := uint32(len(elements))
-	addr := e.header(16, tagArray, 0)
-	table := e.alloc(n * 8)
-	for i, m := range elements {
-		e.put(table+uint32(i)*8, e.integer(int64(i)))
-		e.put(table+uint32(i)*8+4, m.value)
-	}
 	e.stack = e.stack[:mark]
-	e.put(addr+4, table)
-	e.put(addr+8, n)
-	e.put(addr+12, n)
-	return addr
-}
-
-func (e *encoder) object() uint32 {
-	mark := len(e.stack)
-	e.at++
-	for e.err == nil && e.peek() != '}' {
-		if e.peek() != '"' {
-			return 0
-		}
-		key, hash := e.string()
-		e.peek()
-		e.at++ // the colon
-		v := e.value()
-		if v == 0 {
-			return 0
-		}
-		e.stack = append(e.stack, member{key, hash, v})
-		if e.peek() == ',' {
-			e.at++
-		}
-	}
-	e.at++
-	addr := e.hashed(e.stack[mark:])
-	e.stack = e.stack[:mark]
-	return addr
-}
-
-// hashed writes an object. Its table is at most 7/10 full, as the runtime keeps it.
-func (e *encoder) hashed(members []member) uint32 {
-	n := uint32(len(members))
-	buckets := uint32(minBuckets)
-	for n*10 > buckets*7 {
-		buckets *= 2
-	}
-	addr := e.header(16, tagObject, 0)
-	table := e.alloc(buckets * 4)
-	elems := e.alloc(n * 12)
 	if e.err != nil {
 		return 0
 	}
-	clear(e.mem[table : table+buckets*4])
-	for i, m := range members {
-		elem, slot := elems+uint32(i)*12, table+m.hash%buckets*4
+	return e.arrayOf(elements)
+}
+
+func (e *encoder) arrayOf(elements []member) uint32 {
+	n := uint32(len(elements))
+	e.reach(n)
+	addr := e.take(arrayBytes + uint64(n)*8)
+	if addr == 0 || e.err != nil {
+		return 0
+	}
+	table := addr + arrayBytes
+	e.put(addr, tagArray)
+	e.put(addr+4, table)
+	e.put(addr+8, n)
+	e.put(addr+12, n)
+	index := e.shared + constantBytes
+	for i, m := range elements {
+		if i == sharedIntegers {
+			index = e.indexes
+		}
+		e.put(table, index)
+		e.put(table+4, m.value)
+		table += 8
+		index += integerBytes
+	}
+	return addr
+}
+
+// reach makes the indexes of arrays of up to n elements; those of long arrays are made once per document.
+func (e *encoder) reach(n uint32) {
+	if n <= sharedIntegers || n <= e.indexed {
+		return
+	}
+	if e.indexes = e.take(uint64(n-sharedIntegers) * integerBytes); e.indexes != 0 {
+		e.integers(e.indexes, sharedIntegers, int32(n))
+		e.indexed = n
+	}
+}
+
+func (e *encoder) object() uint32 {
+	if !e.enter() {
+		return 0
+	}
+	mark := len(e.stack)
+	if e.peek() == '}' {
+		e.at++
+		e.depth--
+	} else {
+		for more := true; more; more = e.more('}', "a comma or the object's end") {
+			if !e.member() {
+				return 0
+			}
+		}
+	}
+	members := e.stack[mark:]
+	e.stack = e.stack[:mark]
+	if e.err != nil {
+		return 0
+	}
+	return e.objectOf(members)
+}
+
+func (e *encoder) member() bool {
+	if e.peek() != '"' {
+		e.unexpected("a member's name")
+		return false
+	}
+	key, hash := e.key()
+	if key == 0 {
+		return false
+	}
+	if e.peek() != ':' {
+		e.unexpected("a colon")
+		return false
+	}
+	e.at++
+	v := e.value()
+	if v == 0 {
+		return false
+	}
+	e.stack = append(e.stack, member{key, hash, v})
+	return true
+}
+
+// objectOf writes an object. As in the runtime its table is at most 7/10 full and each chain is sorted by key, so that
+// both iterate in the same order.
+func (e *encoder) objectOf(members []member) uint32 {
+	n, buckets := uint64(len(members)), uint64(minBuckets)
+	for n*10 > buckets*7 {
+		buckets *= 2
+	}
+	addr := e.take(objectBytes + buckets*4 + n*elemBytes)
+	if addr == 0 {
+		return 0
+	}
+	table := addr + objectBytes
+	elem := table + uint32(buckets)*4
+	e.put(addr, tagObject)
+	e.put(addr+4, table)
+	e.put(addr+8, uint32(buckets))
+	e.put(addr+12, uint32(n))
+	clear(e.mem[table:elem])
+	for _, m := range members {
+		link := e.link(table+m.hash%uint32(buckets)*4, m.key)
+		if link == 0 {
+			return 0
+		}
 		e.put(elem, m.key)
 		e.put(elem+4, m.value)
-		e.put(elem+8, binary.LittleEndian.Uint32(e.mem[slot:]))
-		e.put(slot, elem)
+		e.put(elem+8, e.u32(link))
+		e.put(link, elem)
+		elem += elemBytes
 	}
-	e.put(addr+4, table)
-	e.put(addr+8, buckets)
-	e.put(addr+12, n)
 	return addr
+}
+
+// link returns the place of the pointer in a chain where the element for key belongs, or 0 if it must not be there.
+func (e *encoder) link(link, key uint32) uint32 {
+	for range maxChain {
+		next := e.u32(link)
+		if next == 0 {
+			return link
+		}
+		switch bytes.Compare(e.keyBytes(key), e.keyBytes(e.u32(next))) {
+		case -1:
+			return link
+		case 0:
+			e.refuse(ErrInput, "the name %q stands twice in one object", e.keyBytes(key))
+			return 0
+		}
+		link = next + 8
+	}
+	e.refuse(ErrInput, "more than %d names in one object have colliding hashes, such as %q", maxChain, e.keyBytes(key))
+	return 0
 }

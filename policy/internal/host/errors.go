@@ -22,6 +22,10 @@ var (
 	ErrConflict = errors.New("evaluation gave conflicting values")
 	// ErrBuiltin: a builtin function failed, e.g. a division by zero.
 	ErrBuiltin = errors.New("builtin function failed")
+	// ErrInput: the input is not JSON, or has a name twice in one object.
+	ErrInput = errors.New("input is not proper JSON")
+	// ErrLayout: the module does not lay out values as those of the OPA version that this program was built with.
+	ErrLayout = fmt.Errorf("module is not one of OPA's wasm ABI %d.%d, which this program was built for", abiVersion, abiMinor)
 	// ErrTrap: the module did something that WebAssembly forbids.
 	ErrTrap = errors.New("evaluation trapped")
 )

@@ -1,9 +1,7 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -42,29 +40,25 @@ type evaluation struct {
 	in *Instance
 }
 
-func instanceOf(ctx context.Context) *Instance {
-	if e, ok := ctx.(*evaluation); ok {
-		return e.in
-	}
-	return nil
-}
+// Value hides the caller's values from wazero, some of which would change how it runs.
+func (*evaluation) Value(any) any { return nil }
+
+func instanceOf(ctx context.Context) *Instance { return ctx.(*evaluation).in }
 
 // opaAbort ends an evaluation with the module's message, or refills its fuel when the address is the sentinel.
 func opaAbort(ctx context.Context, mod api.Module, stack []uint64) {
 	if int32(stack[0]) == rewrite.Sentinel {
-		if in := instanceOf(ctx); in != nil && in.fuel != nil {
-			in.refill()
-			return
-		}
-		// The start function runs before the instance is known; it is OPA's own and ends.
-		mod.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal).Set(math.MaxInt32)
+		instanceOf(ctx).refill()
 		return
 	}
 	panic(abort{abortError(cString(mod.Memory(), uint32(stack[0])))})
 }
 
-// refill gives the module its next slice of fuel. A slice is some hundred microseconds, which bounds how long a running
+// fuelSlice is how many steps run between two looks at the clock: some hundred microseconds, which bounds how long a running
 // evaluation can hold up the garbage collector and how late a deadline is seen.
+const fuelSlice = 20_000
+
+// refill gives the module its next slice of fuel.
 func (in *Instance) refill() {
 	in.spent += fuelSlice
 	ctx := in.eval.Context
@@ -75,7 +69,7 @@ func (in *Instance) refill() {
 	case in.spent > in.module.limits.Budget:
 		panic(abort{&Error{Kind: ErrBudget, Detail: "more than " + strconv.FormatInt(in.module.limits.Budget, 10) + " steps"}})
 	}
-	in.fuel.Set(fuelSlice)
+	in.fuelLeft.Set(fuelSlice)
 }
 
 // opaPrintln drops what print() writes: a policy's output has no place in a decision.
@@ -94,24 +88,11 @@ func abortError(message string) *Error {
 			}
 		}
 	}
-	switch {
-	case strings.Contains(message, "conflict"):
+	switch out.Detail {
+	case "var assignment conflict", "object insert conflict":
 		out.Kind = ErrConflict
-	case strings.Contains(message, "opa_malloc"):
+	case "opa_malloc: failed":
 		out.Kind = ErrMemory
 	}
 	return out
-}
-
-// cString reads the zero-terminated string at addr.
-func cString(mem api.Memory, addr uint32) string {
-	size := mem.Size()
-	if addr >= size {
-		return "unreadable message"
-	}
-	b, _ := mem.Read(addr, size-addr)
-	if n := bytes.IndexByte(b, 0); n >= 0 {
-		return string(b[:n])
-	}
-	return "unterminated message"
 }

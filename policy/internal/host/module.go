@@ -40,7 +40,7 @@ type Module struct {
 // Load rewrites and compiles a module as OPA's compiler gives it, and makes one instance to learn what it offers and
 // needs. data is a JSON document.
 func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, limits Limits) (*Module, error) {
-	rewritten, err := rewrite.Rewrite(wasm, rewrite.Options{MaxPages: limits.MaxPages, Nullable: builtins.failsSilently})
+	rewritten, err := rewrite.Rewrite(wasm, rewrite.Options{MaxPages: limits.MaxPages, Nullable: failsSilently})
 	if err != nil {
 		return nil, fmt.Errorf("rewrite module: %w", err)
 	}
@@ -65,6 +65,9 @@ func (m *Module) learn(ctx context.Context) error {
 		return err
 	}
 	defer in.Close(ctx)
+	if err := in.selfCheck(); err != nil {
+		return err
+	}
 	if err := in.describe("entrypoints", &m.entrypoints); err != nil {
 		return err
 	}
@@ -93,14 +96,19 @@ func (m *Module) learn(ctx context.Context) error {
 
 // describe calls an exported function that answers with an opa_value and decodes it.
 func (in *Instance) describe(function string, into any) error {
-	addr, err := in.call(in.mod.ExportedFunction(function))
+	fn := in.mod.ExportedFunction(function)
+	if fn == nil {
+		return fmt.Errorf("the module exports no function %s", function)
+	}
+	addr, err := in.call(fn)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", function, err)
 	}
-	if addr, err = in.call(in.mod.ExportedFunction("opa_json_dump"), uint64(addr)); err != nil {
-		return fmt.Errorf("dump %s: %w", function, err)
+	text, err := in.dec.decode(in.memory(), addr, nil)
+	if err == nil {
+		err = json.Unmarshal(text, into)
 	}
-	if err := json.Unmarshal([]byte(cString(in.mem, addr)), into); err != nil {
+	if err != nil {
 		return fmt.Errorf("read %s: %w", function, err)
 	}
 	return nil

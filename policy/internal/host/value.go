@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -25,112 +24,163 @@ const (
 	numberRef = 2
 )
 
-// maxDepth bounds recursion over values that a module built.
+// maxDepth bounds the nesting of inputs, results and arguments.
 const maxDepth = 1000
 
-var errBounds = errors.New("value out of bounds")
+// valueReader reads the module's values as Go values, for the arguments of host functions.
+type valueReader struct {
+	mem []byte
+	// left is how many more bytes may be read; a value that contains another one many times over has no bound of its own.
+	left int
+}
 
-// readValue reads an opa_value from the module's memory.
-func (in *Instance) readValue(addr uint32, depth int) (ast.Value, error) {
+// readBytes bounds the arguments of one call.
+const readBytes = 16 << 20
+
+func (in *Instance) readValue(addr uint32) (ast.Value, error) {
+	r := valueReader{mem: in.memory(), left: readBytes}
+	return r.value(addr, 0)
+}
+
+var (
+	errBounds    = &Error{Kind: ErrTrap, Detail: "a value points beyond the memory"}
+	errArguments = &Error{Kind: ErrMemory, Detail: fmt.Sprintf("the arguments of a host function exceed %d bytes", readBytes)}
+)
+
+func (r *valueReader) value(addr uint32, depth int) (ast.Value, error) {
 	if depth > maxDepth {
-		return nil, errors.New("value nested too deeply")
+		return nil, &Error{Kind: ErrStack, Detail: fmt.Sprintf("a value is nested deeper than %d", maxDepth)}
 	}
-	tag, ok := in.mem.ReadByte(addr)
-	if !ok || addr == 0 {
+	head, err := r.bytes(addr, 2)
+	if err != nil || addr == 0 {
 		return nil, errBounds
 	}
-	switch tag {
+	if r.left -= 64; r.left < 0 {
+		return nil, errArguments
+	}
+	switch head[0] {
 	case tagNull:
 		return ast.Null{}, nil
 	case tagBoolean, tagBooleanInterned:
-		v, _ := in.mem.ReadByte(addr + 1)
-		return ast.Boolean(v != 0), nil
+		return ast.Boolean(head[1] != 0), nil
 	case tagNumber:
-		return in.readNumber(addr)
+		return r.number(addr, head[1])
 	case tagString, tagStringInterned:
-		s, err := in.readBytes(in.u32(addr+8), in.u32(addr+4))
+		s, err := r.text(addr+8, addr+4)
 		return ast.String(s), err
 	case tagArray:
-		return in.readArray(addr, depth)
-	case tagObject, tagSet:
-		return in.readHashed(addr, tag, depth)
+		return r.array(addr, depth)
+	case tagObject:
+		return r.object(addr, depth)
+	case tagSet:
+		return r.set(addr, depth)
 	default:
-		return nil, fmt.Errorf("unknown type tag %d", tag)
+		return nil, &Error{Kind: ErrTrap, Detail: fmt.Sprintf("a value has the unknown type %d", head[0])}
 	}
 }
 
-func (in *Instance) u32(addr uint32) uint32 {
-	v, _ := in.mem.ReadUint32Le(addr)
-	return v
-}
-
-func (in *Instance) readBytes(addr, n uint32) ([]byte, error) {
-	b, ok := in.mem.Read(addr, n)
-	if !ok {
+func (r *valueReader) bytes(addr, n uint32) ([]byte, error) {
+	if uint64(addr)+uint64(n) > uint64(len(r.mem)) {
 		return nil, errBounds
 	}
-	return b, nil
+	return r.mem[addr : addr+n], nil
 }
 
-func (in *Instance) readNumber(addr uint32) (ast.Value, error) {
-	repr, _ := in.mem.ReadByte(addr + 1)
-	switch repr {
-	case numberInt:
-		i, _ := in.mem.ReadUint64Le(addr + 8)
-		return ast.Number(json.Number(strconv.FormatInt(int64(i), 10))), nil
-	case numberRef:
-		s, err := in.readBytes(in.u32(addr+8), in.u32(addr+12))
-		return ast.Number(json.Number(s)), err
-	default:
-		return nil, fmt.Errorf("unknown number representation %d", repr)
+// text reads the bytes whose address and number are at the two places.
+func (r *valueReader) text(addr, n uint32) ([]byte, error) {
+	where, ok := word(r.mem, addr)
+	size, ok2 := word(r.mem, n)
+	if !ok || !ok2 {
+		return nil, errBounds
 	}
+	if r.left -= int(size); r.left < 0 {
+		return nil, errArguments
+	}
+	return r.bytes(where, size)
 }
 
-// readArray reads {tag, elems *{index, value}, len, cap}.
-func (in *Instance) readArray(addr uint32, depth int) (ast.Value, error) {
-	elems, n := in.u32(addr+4), in.u32(addr+8)
-	if _, err := in.readBytes(elems, n*8); err != nil {
-		return nil, err
+func (r *valueReader) number(addr uint32, repr byte) (ast.Value, error) {
+	if repr == numberInt {
+		low, ok := word(r.mem, addr+8)
+		high, ok2 := word(r.mem, addr+12)
+		if !ok || !ok2 {
+			return nil, errBounds
+		}
+		return ast.Number(strconv.FormatInt(int64(high)<<32|int64(low), 10)), nil
 	}
-	terms := make([]*ast.Term, n)
+	s, err := r.text(addr+8, addr+12)
+	return ast.Number(json.Number(s)), err
+}
+
+// array reads {tag, elems *{index, value}, len, cap}.
+func (r *valueReader) array(addr uint32, depth int) (ast.Value, error) {
+	elems, ok := word(r.mem, addr+4)
+	n, ok2 := word(r.mem, addr+8)
+	if !ok || !ok2 {
+		return nil, errBounds
+	}
+	var terms []*ast.Term
 	for i := range n {
-		v, err := in.readValue(in.u32(elems+i*8+4), depth+1)
+		elem, ok := word(r.mem, elems+i*8+4)
+		if !ok {
+			return nil, errBounds
+		}
+		v, err := r.value(elem, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		terms[i] = ast.NewTerm(v)
+		terms = append(terms, ast.NewTerm(v))
 	}
 	return ast.NewArray(terms...), nil
 }
 
-// readHashed reads {tag, buckets **elem, n, len}; an element is {key, value, next} in an object and {value, next} in a set.
-func (in *Instance) readHashed(addr uint32, tag byte, depth int) (ast.Value, error) {
-	buckets, n := in.u32(addr+4), in.u32(addr+8)
-	if _, err := in.readBytes(buckets, n*4); err != nil {
-		return nil, err
-	}
-	object, set := ast.NewObject(), ast.NewSet()
-	for i := range n {
-		for elem := in.u32(buckets + i*4); elem != 0; {
-			k, err := in.readValue(in.u32(elem), depth+1)
-			if err != nil {
-				return nil, err
-			}
-			if tag == tagSet {
-				set.Add(ast.NewTerm(k))
-				elem = in.u32(elem + 4)
-				continue
-			}
-			v, err := in.readValue(in.u32(elem+4), depth+1)
-			if err != nil {
-				return nil, err
-			}
+// object reads the elements {key, value, next} of a hash table.
+func (r *valueReader) object(addr uint32, depth int) (ast.Value, error) {
+	object := ast.NewObject()
+	err := r.elements(addr, 8, func(elem uint32) error {
+		key, _ := word(r.mem, elem)
+		value, _ := word(r.mem, elem+4)
+		k, err := r.value(key, depth+1)
+		if err != nil {
+			return err
+		}
+		v, err := r.value(value, depth+1)
+		if err == nil {
 			object.Insert(ast.NewTerm(k), ast.NewTerm(v))
-			elem = in.u32(elem + 8)
+		}
+		return err
+	})
+	return object, err
+}
+
+// set reads the elements {value, next} of a hash table.
+func (r *valueReader) set(addr uint32, depth int) (ast.Value, error) {
+	set := ast.NewSet()
+	err := r.elements(addr, 4, func(elem uint32) error {
+		value, _ := word(r.mem, elem)
+		v, err := r.value(value, depth+1)
+		if err == nil {
+			set.Add(ast.NewTerm(v))
+		}
+		return err
+	})
+	return set, err
+}
+
+// elements visits the elements of {tag, buckets **elem, n, len}; next is the offset of an element's link.
+func (r *valueReader) elements(addr, next uint32, visit func(elem uint32) error) error {
+	buckets, ok := word(r.mem, addr+4)
+	n, ok2 := word(r.mem, addr+8)
+	for i := uint32(0); i < n && ok && ok2; i++ {
+		var elem uint32
+		for elem, ok = word(r.mem, buckets+i*4); ok && elem != 0; elem, ok = word(r.mem, elem+next) {
+			if err := visit(elem); err != nil {
+				return err
+			}
 		}
 	}
-	if tag == tagSet {
-		return set, nil
+	if !ok || !ok2 {
+		return errBounds
 	}
-	return object, nil
+	return nil
 }

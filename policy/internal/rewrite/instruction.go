@@ -2,10 +2,10 @@ package rewrite
 
 import "fmt"
 
-// instruction passes over one instruction with its immediates and returns its opcode and, for a call, the callee. It knows
-// the MVP, sign extension, saturating conversion and bulk memory, which is all that OPA's compiler and its C runtime use;
+// instruction passes over one instruction with its immediates and returns its opcode and, for a call or an access to a
+// local or global, the index. It knows the MVP, sign extension, saturating conversion and bulk memory, which is all that OPA's compiler and its C runtime use;
 // any other opcode is refused rather than skipped by guess.
-func (r *reader) instruction() (op byte, callee uint32, err error) {
+func (r *reader) instruction() (op byte, index uint32, err error) {
 	op = r.byte()
 	switch {
 	case op == 0x02 || op == opLoop || op == opIf: // block, loop, if: block type
@@ -13,19 +13,12 @@ func (r *reader) instruction() (op byte, callee uint32, err error) {
 	case op == 0x0c || op == 0x0d: // br, br_if
 		r.u32()
 	case op == 0x0e: // br_table
-		for range r.u32() {
-			r.u32()
-			if r.err != nil {
-				break
-			}
-		}
+		r.repeat(func() { r.u32() })
 		r.u32()
-	case op == opCall:
-		callee = r.u32()
+	case op == opCall, op >= 0x20 && op <= 0x24: // call, locals and globals
+		index = r.u32()
 	case op == 0x11: // call_indirect
 		r.u32()
-		r.u32()
-	case op >= 0x20 && op <= 0x24: // locals and globals
 		r.u32()
 	case op >= 0x28 && op <= 0x3e: // loads and stores: alignment, offset
 		r.u32()
@@ -50,7 +43,7 @@ func (r *reader) instruction() (op byte, callee uint32, err error) {
 	if err == nil {
 		err = r.err
 	}
-	return op, callee, err
+	return op, index, err
 }
 
 func (r *reader) extended() error {

@@ -30,7 +30,8 @@ func (m *rewriter) planMemo() {
 			*field = i
 		}
 	}
-	if p.first > last || p.init == 0 || p.insert == 0 || p.get == 0 || p.malloc == 0 {
+	paired := (p.push == 0) == (p.pop == 0)
+	if p.first > last || p.init == 0 || p.insert == 0 || p.get == 0 || p.malloc == 0 || !paired {
 		return
 	}
 	p.count = last - p.first + 1
@@ -43,7 +44,7 @@ func (m *rewriter) memoBody(index uint32) []byte {
 	if p == nil {
 		return nil
 	}
-	none, oneLocal := []byte{0}, []byte{1, 1, 0x7f}
+	none, oneLocal := []byte{0}, []byte{1, 1, typeI32}
 	switch index {
 	case p.init:
 		b := append(oneLocal, opI32Const, 0)

@@ -5,10 +5,14 @@ import (
 	"fmt"
 )
 
-var errShort = errors.New("ends early")
+var (
+	errShort = errors.New("ends early")
+	errLong  = errors.New("integer too long")
+	errRest  = errors.New("more bytes than expected")
+)
 
 // reader walks a byte slice and keeps the first error, so that a caller checks once after several reads. After an error
-// every read returns zero values.
+// every read returns zero values and repeat stops.
 type reader struct {
 	b   []byte
 	at  int
@@ -17,11 +21,28 @@ type reader struct {
 
 func (r *reader) done() bool { return r.err != nil || r.at >= len(r.b) }
 
+// finish returns the first error, or one if not all bytes were read.
+func (r *reader) finish() error {
+	if !r.done() {
+		r.fail(errRest)
+	}
+	return r.err
+}
+
 func (r *reader) fail(err error) {
 	if r.err == nil {
 		r.err = fmt.Errorf("at byte %d: %w", r.at, err)
 	}
 	r.at = len(r.b)
+}
+
+// repeat reads a count and calls read that many times, or until there is an error: the count itself cannot be trusted.
+func (r *reader) repeat(read func()) (count uint32) {
+	count = r.u32()
+	for i := uint32(0); i < count && r.err == nil; i++ {
+		read()
+	}
+	return count
 }
 
 func (r *reader) byte() byte {
@@ -35,7 +56,7 @@ func (r *reader) byte() byte {
 }
 
 func (r *reader) bytes(n uint32) []byte {
-	if uint64(r.at)+uint64(n) > uint64(len(r.b)) {
+	if uint64(n) > uint64(len(r.b)-r.at) {
 		r.fail(errShort)
 		return nil
 	}
@@ -59,7 +80,7 @@ func (r *reader) u32() uint32 {
 			return uint32(v)
 		}
 	}
-	r.fail(errors.New("integer too long"))
+	r.fail(errLong)
 	return 0
 }
 
@@ -70,7 +91,7 @@ func (r *reader) skipLEB(maxBytes int) {
 			return
 		}
 	}
-	r.fail(errors.New("integer too long"))
+	r.fail(errLong)
 }
 
 func appendU32(out []byte, v uint32) []byte {
@@ -79,6 +100,17 @@ func appendU32(out []byte, v uint32) []byte {
 		v >>= 7
 	}
 	return append(out, byte(v))
+}
+
+func appendS32(out []byte, v int32) []byte {
+	for {
+		c := byte(v & 0x7f)
+		v >>= 7
+		if (v == 0 && c&0x40 == 0) || (v == -1 && c&0x40 != 0) {
+			return append(out, c)
+		}
+		out = append(out, c|0x80)
+	}
 }
 
 func appendName(out []byte, s string) []byte {

@@ -6,6 +6,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -13,11 +14,14 @@ import (
 // The names under which the rewritten module exports what the host reads and sets.
 const (
 	// FuelExport is an i32 global that falls by one at every loop header and policy function entry. Below zero the module
-	// calls opa_abort(Sentinel): the host refills it or ends the evaluation.
+	// calls opa_abort(Sentinel): the host refills it or ends the evaluation. It starts at its maximum.
 	FuelExport = "tiergate_fuel"
 	// FaultExport is an i32 global: 1 + the index into Module.Sites of the first builtin call of this evaluation that
 	// returned no value, else 0. The host resets it.
 	FaultExport = "tiergate_fault"
+	// SiteExport is an i32 global: while the module calls a host builtin from a rule, 1 + the index of that call in
+	// Module.Sites.
+	SiteExport = "tiergate_site"
 )
 
 // Sentinel is the address given to opa_abort when fuel ran out; no string of the module can be there.
@@ -39,11 +43,12 @@ type Module struct {
 	Bytes []byte
 	// MinPages is the memory that the module declares as needed from the start.
 	MinPages uint32
-	// Sites are the builtin calls that FaultExport speaks of.
+	// Sites are the builtin calls that FaultExport and SiteExport speak of.
 	Sites []Site
 }
 
-// Site is one call of a builtin in a rule, both by their names in the module: g0.data.pkg.rule and opa_arith_divide.
+// Site is one call of a builtin in a rule, both by their names in the module: g0.data.pkg.rule and opa_arith_divide, or
+// opa_builtin1 for a host builtin.
 type Site struct {
 	Rule, Builtin string
 }
@@ -59,12 +64,16 @@ const (
 	sectionCode     = 10
 )
 
+// header is the magic number and the version.
+const header = "\x00asm\x01\x00\x00\x00"
+
 type section struct {
 	id   byte
 	body []byte
 }
 
-// Rewrite returns the hosted form of a module.
+// Rewrite returns the hosted form of a module. It checks as much of the module as its own additions could make valid; the
+// engine that compiles the result checks the rest.
 func Rewrite(wasm []byte, opts Options) (*Module, error) {
 	sections, err := split(wasm)
 	if err != nil {
@@ -74,7 +83,7 @@ func Rewrite(wasm []byte, opts Options) (*Module, error) {
 	if err := m.survey(sections); err != nil {
 		return nil, err
 	}
-	out := append(make([]byte, 0, len(wasm)+len(wasm)/4), wasm[:8]...)
+	out := append(make([]byte, 0, len(wasm)+len(wasm)/4), header...)
 	memoryDone := false
 	for _, s := range sections {
 		if !memoryDone && s.id > sectionMemory {
@@ -87,9 +96,6 @@ func Rewrite(wasm []byte, opts Options) (*Module, error) {
 		}
 		out = appendSection(out, s.id, body)
 	}
-	if !memoryDone || !m.sawGlobals || !m.sawExports || !m.sawCode {
-		return nil, fmt.Errorf("%w: no global, export or code section", ErrUnsupported)
-	}
 	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites}, nil
 }
 
@@ -100,13 +106,10 @@ func (m *rewriter) section(s section) ([]byte, error) {
 	case sectionMemory:
 		return nil, fmt.Errorf("%w: it has a memory of its own", ErrUnsupported)
 	case sectionGlobal:
-		m.sawGlobals = true
 		return m.globalSection(s.body)
 	case sectionExport:
-		m.sawExports = true
 		return m.exportSection(s.body)
 	case sectionCode:
-		m.sawCode = true
 		return m.codeSection(s.body)
 	default:
 		return s.body, nil
@@ -116,15 +119,15 @@ func (m *rewriter) section(s section) ([]byte, error) {
 // split cuts a module into its sections and demands that they stand in order, since the new memory section is placed by
 // order.
 func split(wasm []byte) ([]section, error) {
-	if len(wasm) < 8 || string(wasm[:8]) != "\x00asm\x01\x00\x00\x00" {
+	if !bytes.HasPrefix(wasm, []byte(header)) {
 		return nil, fmt.Errorf("%w: no WebAssembly version 1 header", ErrUnsupported)
 	}
 	var sections []section
-	r := &reader{b: wasm, at: 8}
+	r := &reader{b: wasm, at: len(header)}
 	last := byte(0)
 	for !r.done() {
-		id, size := r.byte(), r.u32()
-		body := r.bytes(size)
+		id := r.byte()
+		body := r.bytes(r.u32())
 		if r.err != nil {
 			return nil, fmt.Errorf("read section %d: %w", id, r.err)
 		}
