@@ -47,7 +47,7 @@ func Report(w io.Writer, rows []Row) (met bool, err error) {
 	}
 	fmt.Fprintln(w, "Launch JSON in, verdict JSON out: microseconds per decision, and how many times faster tiergate is")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "launch\tworkers\ttiergate\tinterpreter\topa wasm\tinterpreter:ours\trequired\t\topa wasm:ours\trequired\t\t")
+	fmt.Fprintln(t, "launch\tworkers\ttiergate\tinterpreter\topa wasm\tinterpreter:ours\trequired\tstate\topa wasm:ours\trequired\tstate\t")
 	for _, r := range rows {
 		interpreter, wasm := ratio(r.Interpreter, r.Ours), ratio(r.OPAWasm, r.Ours)
 		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.2fx\t%gx\t%s\t%.2fx\t>1x\t%s\t\n",

@@ -1,0 +1,5 @@
+package bench
+
+import "testing"
+
+func BenchmarkTiergate(b *testing.B) { benchmark(b, Tiergate) }
