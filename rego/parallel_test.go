@@ -46,7 +46,8 @@ func drawEngine(t *rapid.T) topology.EngineFacts {
 			PrefillContext: size("prefill", 1, 1, 1, 1, 2), DecodeContext: size("decode", 1, 1, 1, 1, 2, 3, 4),
 			Data: size("data", 1, 1, 1, 2, 3, 4, 6), DataLocal: maybe("data local"),
 		},
-		Executor:    rapid.SampledFrom([]string{"mp", "mp", "mp", "uni", "ray", "external_launcher", "site.Executor"}).Draw(t, "executor"),
+		Executor: rapid.SampledFrom([]string{"mp", "mp", "mp", "uni", "ray", "external_launcher", "site.Executor"}).
+			Draw(t, "executor"),
 		DataBackend: rapid.SampledFrom([]string{"mp", "mp", "mp", "mp", "ray"}).Draw(t, "backend"),
 		Nnodes:      size("nnodes", 1, 1, 1, 2, 2, 3, 4, 6), NodeRank: maybe("node rank"),
 		DataRank: maybe("data rank"), DataStartRank: maybe("start rank"),
@@ -59,8 +60,8 @@ func drawEngine(t *rapid.T) topology.EngineFacts {
 	return e
 }
 
-// vllmRefuses follows EngineArgs.create_engine_config and ParallelConfig, and where they divide with floor, asks that nothing
-// is left over. It returns the first reason, or "".
+// vllmRefuses follows EngineArgs.create_engine_config and ParallelConfig, and where they divide with floor, asks that
+// nothing is left over. It returns the first reason, or "".
 func vllmRefuses(e topology.EngineFacts) string {
 	p := e.Parallel
 	tp, pp, pcp, dcp, dp, nnodes := *p.Tensor, *p.Pipeline, *p.PrefillContext, *p.DecodeContext, *p.Data, *e.Nnodes

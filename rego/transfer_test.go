@@ -17,7 +17,8 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm"
 )
 
-// transferQuery asks both checks of a transfer configuration, as shipped and with every connector and tier looked at closely.
+// transferQuery asks both checks of a transfer configuration, as shipped and with every connector and tier looked at
+// closely.
 const transferQuery = `
 	offload := data.tiergate.checks.offload.config.violations
 	tiering := data.tiergate.checks.tiering.config.violations
@@ -26,8 +27,8 @@ const transferQuery = `
 
 const never = "package never\n\nusual(_) if false"
 
-// TestTransfer goes from kv_transfer, as a user writes it, to violations: what the engine refuses and what the rules refuse
-// must make one list without gaps and doubles.
+// TestTransfer goes from kv_transfer, as a user writes it, to violations: what the engine refuses and what the rules
+// refuse must make one list without gaps and doubles.
 func TestTransfer(t *testing.T) {
 	decide := prepare(t, transferQuery, never)
 	extra := func(config string) string {
@@ -37,7 +38,8 @@ func TestTransfer(t *testing.T) {
 		return extra(`{"spec_name":"TieringOffloadingSpec","cpu_bytes_to_use":1e9,"secondary_tiers":` + list + `}`)
 	}
 	multi := func(children string) string {
-		return `{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":` + children + `}}`
+		return `{"kv_connector":"MultiConnector","kv_role":"kv_both",` +
+			`"kv_connector_extra_config":{"connectors":` + children + `}}`
 	}
 	child := "kv_transfer.kv_connector_extra_config.connectors"
 	for config, want := range map[string][]string{
@@ -49,7 +51,7 @@ func TestTransfer(t *testing.T) {
 		multi(`[{"kv_connector":"NixlConnector","kv_role":"kv_both"}]`): nil,
 		multi(`[{"kv_connector":"OffloadingConnector"}]`): {
 			child + "[0]: cpu_bytes_to_use is not set, CPUOffloadingSpec needs a number of bytes between 1 and 2^63",
-			child + "[0]: kv_role is not set, vLLM needs to know the role of a connector",
+			child + "[0]: kv_role is not set, a connector needs one",
 		},
 		multi(`[{}, 5]`): {
 			child + "[0] names no kv_connector",
@@ -59,7 +61,9 @@ func TestTransfer(t *testing.T) {
 			child + ` is {"kv_connector":"NixlConnector"}: a MultiConnector needs a list of connectors`,
 		},
 		`{"kv_connector":5,"kv_role":"kv_both"}`: {"kv_transfer.kv_connector is 5: a connector's name is a text"},
-		extra(`5`):                               {"kv_transfer.kv_connector_extra_config is 5: the extra configuration is an object"},
+		extra(`5`): {
+			"kv_transfer.kv_connector_extra_config is 5: the extra configuration is an object",
+		},
 		extra(`{"cpu_bytes_to_use":1e30}`): {
 			"kv_transfer: cpu_bytes_to_use is 1e30, CPUOffloadingSpec needs a number of bytes between 1 and 2^63",
 		},
@@ -77,8 +81,8 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// TestTransferProperties puts values of every kind under every key. No rule may fail on one, and what the usual rules let
-// pass must be what the rules behind them let pass.
+// TestTransferProperties puts values of every kind under every key. No rule may fail on one, and what the usual rules
+// let pass must be what the rules behind them let pass.
 func TestTransferProperties(t *testing.T) {
 	decide := prepare(t, transferQuery, never)
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,7 +113,9 @@ func drawExtra(t *rapid.T) string {
 }
 
 // odd are values that no key expects.
-var odd = []string{`null`, `true`, `false`, `0`, `-1`, `1.5`, `1e30`, `12345678901234567890`, `""`, `"x"`, `[]`, `{}`, `[[]]`}
+var odd = []string{
+	`null`, `true`, `false`, `0`, `-1`, `1.5`, `1e30`, `12345678901234567890`, `""`, `"x"`, `[]`, `{}`, `[[]]`,
+}
 
 // drawObject draws an object with some of the keys, each with one of its own values or an odd one.
 func drawObject(t *rapid.T, keys map[string][]string) string {

@@ -18,13 +18,14 @@ found(domain) := $"{wording.size(domain.shm_free_bytes)} are free" if {
 } else := $"which holds {wording.size(domain.shm_total_bytes)} in all"
 
 # Leftover region files are the first thing to look at where removing them would be enough.
-remedy(domain) := $"remove {wording.counted(stale.count, "leftover region file")} there, {taken}, or {resize(domain)}" if {
+remedy(domain) := $"remove {leftovers(stale)} there, {wording.size(stale.bytes)}, or {resize(domain)}" if {
 	stale := domain.stale_regions
 	domain.shm_free_bytes + stale.bytes >= domain.region_bytes
-	taken := wording.size(stale.bytes)
 } else := resize(domain)
 
 resize(domain) := concat(" ", [
 	"enlarge /dev/shm (sizeLimit of the emptyDir, --shm-size, --ipc=host)",
 	$"or lower cpu_bytes_to_use to at most {floor(room(domain) / count(domain.replicas))} per replica",
 ])
+
+leftovers(stale) := wording.counted(stale.count, "leftover region file")

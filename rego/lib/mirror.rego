@@ -1,5 +1,6 @@
-# Engines with mirror_source copy the slots of remote ranks into the region on the engine core's node, so that their groups
-# may span (vllm 62933). No released version does it yet: a site lists those that it relies on in settings.features.mirror.
+# Engines with mirror_source copy the slots of remote ranks into the region on the engine core's node, so that their
+# groups may span (vllm 62933). No released version does it yet: a site lists those that it relies on in
+# settings.features.mirror.
 package tiergate.mirror
 
 default in_force := false

@@ -1,5 +1,5 @@
-# What a KV transfer configuration offloads, and whether vLLM would read it. Values of a wrong JSON type in the frame of a
-# configuration (connectors, their names and extra configurations) are refusals of the engine already.
+# What a KV transfer configuration offloads, and whether vLLM would read it. Values of a wrong JSON type in the frame
+# of a configuration (connectors, their names and extra configurations) are refusals of the engine already.
 package tiergate.offload
 
 import data.tiergate.connector
@@ -19,8 +19,8 @@ usual(owner) if {
 	counted(owner, "blocks_per_chunk")
 }
 
-# named is false for a child of a MultiConnector that names no connector. On top, that means no transfer at all. A child
-# that is no object is refused by the engine.
+# named is false for a child of a MultiConnector that names no connector. On top, that means no transfer at all. A
+# child that is no object is refused by the engine.
 named(owner) if owner.name != ""
 
 named(owner) if not contains(owner.path, "connectors[")
@@ -75,10 +75,11 @@ counted(owner, key) if {
 	floor(number) == number
 }
 
-# sizing says how to set cpu_bytes_to_use; num_cpu_blocks is what the key was before vLLM counted in bytes (vllm 24498).
+# sizing says how to set cpu_bytes_to_use; num_cpu_blocks is what the key was before vLLM counted in bytes (vllm
+# 24498).
 sizing(owner) := concat(" ", [
 	"replace num_cpu_blocks, which vLLM no longer reads, with cpu_bytes_to_use:",
-	"the bytes of one replica's region, all its workers together",
+	"the bytes for all workers of a replica together",
 ]) if {
 	connector.given(owner, "num_cpu_blocks")
-} else := "set cpu_bytes_to_use to the bytes of one replica's region, all its workers together, e.g. 10737418240 for 10 GiB"
+} else := "set cpu_bytes_to_use to the bytes for all workers of a replica together, e.g. 10737418240 for 10 GiB"

@@ -1,8 +1,8 @@
 # How vLLM reads parallel sizes: what it fills in for those that are not given, and what they make together.
 package tiergate.parallel
 
-# usual is true for launches like most: without context parallelism and load balancing modes, and with sizes that divide. No
-# rule of parallel.config objects to one, so that none needs to be asked; a test holds the two together.
+# usual is true for launches like most: without context parallelism and load balancing modes, and with sizes that
+# divide. No rule of parallel.config objects to one, so that none needs to be asked; a test holds the two together.
 usual if {
 	engine := input.engine
 	not engine.external_lb
@@ -62,8 +62,8 @@ whole(sizes) if {
 	sizes.data % sizes.data_local == 0
 }
 
-# local is how many whole replicas one node runs, as vLLM fills it in; 0 is a node that runs none. Undefined where it is not
-# known yet.
+# local is how many whole replicas one node runs, as vLLM fills it in; 0 is a node that runs none. Undefined where it
+# is not known yet.
 local := 1 if external
 
 local := input.engine.parallel.data_local if not external
@@ -86,8 +86,8 @@ defaulted if {
 	not later("engine.parallel.data_local")
 }
 
-# external is true where every replica is a process of its own behind the site's load balancer: by the flag, or because the
-# process is told its own data parallel rank.
+# external is true where every replica is a process of its own behind the site's load balancer: by the flag, or
+# because the process is told its own data parallel rank.
 external if input.engine.external_lb
 
 external if input.engine.data_rank
@@ -120,8 +120,11 @@ within(number, size) if {
 # zero_local is vLLM's sign for a node without replicas, the one size that may be 0.
 zero_local("data_local", 0) := true
 
-# divisors lists what divides a size, for people; a long list helps nobody.
-divisors(size) := concat(", ", [$"{n}" | some n in numbers.range(1, size); size % n == 0]) if {
-	size > 0
+# divisors lists what divides a size, for people: "1, 2, 4 or 8". A long list helps nobody.
+divisors(size) := "1" if {
+	size == 1
+} else := $"{concat(", ", array.slice(list, 0, count(list) - 1))} or {size}" if {
+	size > 1
 	size <= 1024
-} else := "its divisors"
+	list := [$"{n}" | some n in numbers.range(1, size); size % n == 0]
+} else := $"a divisor of {size}"

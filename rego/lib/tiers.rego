@@ -42,16 +42,18 @@ fault(tier) := {
 	not is_object(tier)
 } else := {
 	"what": $"has type {wording.member(tier, "type")}, vLLM needs a name",
-	"fix": "set its type to example, fs, kvcr, obj or p2p, or to the name of a class with its module_path",
+	"fix": $"set its type to {types}, or to the name of a class with its module_path",
 } if {
 	not connector.filled(tier, "type")
 } else := {
 	"what": $"has type {wording.value(tier.type)}, which vLLM does not know, and no module_path",
-	"fix": $"set its type to example, fs, kvcr, obj or p2p{hint(tier.type)}, or name the module of the class in module_path",
+	"fix": $"set its type to {types}{hint(tier.type)}, or name the module of the class in module_path",
 } if {
 	not known(tier.type)
 	not connector.filled(tier, "module_path")
 }
+
+types := "example, fs, kvcr, obj or p2p"
 
 known("example") := true
 

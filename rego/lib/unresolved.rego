@@ -1,4 +1,5 @@
-# Settings that only the running engine will know, each with the reason, e.g. "engine.parallel.tensor: $TP is not set".
+# Settings that only the running engine will know, each with the reason, e.g. "engine.parallel.tensor: $TP is not
+# set".
 package tiergate.unresolved
 
 transfer contains $"{unresolved.setting}: {unresolved.reason}" if {

@@ -1,7 +1,8 @@
 # How messages write ranks, nodes, sizes and values, so that an operator reads the same words in all of them.
 package tiergate.wording
 
-# ranks names a sorted list of ranks with its runs joined: "rank 3", "ranks 0-3, 8". After sixteen runs it counts the rest.
+# ranks names a sorted list of ranks with its runs joined: "rank 3", "ranks 0-3, 8". After sixteen runs it counts the
+# rest.
 ranks(list) := $"rank {list[0]}" if {
 	count(list) == 1
 } else := $"ranks {concat(", ", spans)}" if {

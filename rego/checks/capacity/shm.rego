@@ -1,9 +1,9 @@
 # METADATA
 # title: The CPU region fits
 # description: >
-#   Each replica creates its whole region file in the /dev/shm of every memory domain where it has a rank, and populates all
-#   of it where its engine core is and its ranks' slots elsewhere. vLLM looks at free space only, when it creates the file
-#   (vllm 46949); memory limits end the container later (vllm 53042).
+#   Each replica creates its whole region file in the /dev/shm of every memory domain where it has a rank, and
+#   populates all of it where its engine core is and its ranks' slots elsewhere. vLLM looks at free space only, when
+#   it creates the file (vllm 46949); memory limits end the container later (vllm 53042).
 # custom:
 #   enforcement: deny
 #   missing: not_applicable
@@ -23,8 +23,8 @@ applies := false if {
 
 violations contains {
 	"message": concat(" ", [
-		$"{wording.nodes(domain.nodes)}: the CPU regions of {wording.counted(count(domain.replicas), "replica")} need",
-		$"{wording.size(domain.region_bytes)} in /dev/shm, {capacity.found(domain)}",
+		$"{wording.nodes(domain.nodes)}: {wording.size(domain.region_bytes)} are needed in /dev/shm",
+		$"for the CPU region of {wording.counted(count(domain.replicas), "replica")}, {capacity.found(domain)}",
 	]),
 	"nodes": domain.nodes,
 	"fix": capacity.remedy(domain),

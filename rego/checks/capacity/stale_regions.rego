@@ -19,7 +19,7 @@ applies := false if {
 
 violations contains {
 	"message": concat(" ", [
-		$"{wording.nodes(domain.nodes)}: {wording.size(stale.bytes)} of /dev/shm in {wording.counted(stale.count, "leftover region file")}:",
+		$"{wording.nodes(domain.nodes)}: {wording.size(stale.bytes)} of /dev/shm in {capacity.leftovers(stale)}:",
 		concat(", ", stale.names),
 	]),
 	"nodes": domain.nodes,

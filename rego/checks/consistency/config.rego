@@ -1,8 +1,9 @@
 # METADATA
 # title: One configuration
 # description: >
-#   All ranks of an engine must agree on parallel sizes, executor, nnodes, version and KV transfer; those that do not, wait
-#   for groups that never form or write rows that others cannot read. Node rank, addresses and engine_id may differ.
+#   All ranks of an engine must agree on parallel sizes, executor, nnodes, version and KV transfer; those that do not,
+#   wait for groups that never form or write rows that others cannot read. Node rank, addresses and engine_id may
+#   differ.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable

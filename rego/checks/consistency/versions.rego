@@ -1,7 +1,8 @@
 # METADATA
 # title: One engine version
 # description: >
-#   Workers of different engine versions lay out KV memory and name tier files differently; what one writes another misreads.
+#   Workers of different engine versions lay out KV memory and name tier files differently; what one writes another
+#   misreads.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable

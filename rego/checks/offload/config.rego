@@ -1,9 +1,9 @@
 # METADATA
 # title: KV offloading is configured as vLLM reads it
 # description: >
-#   What vLLM refuses in --kv-transfer-config and --kv-offloading-size, for the connector and, behind a MultiConnector, its
-#   children. Keys of kv_connector_extra_config are checked for vLLM's own offloading specs; a spec loaded by module path
-#   has its own, and of other connectors only the role is known.
+#   What vLLM refuses in --kv-transfer-config and --kv-offloading-size, for the connector and, behind a
+#   MultiConnector, its children. Keys of kv_connector_extra_config are checked for vLLM's own offloading specs; a
+#   spec loaded by module path has its own, and of other connectors only the role is known.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable
@@ -31,7 +31,7 @@ violations contains {
 }
 
 violations contains {
-	"message": $"{owner.path}: kv_role is {wording.member(owner.config, "kv_role")}, vLLM needs to know the role of a connector",
+	"message": $"{owner.path}: kv_role is {wording.member(owner.config, "kv_role")}, a connector needs one",
 	"fix": "set kv_role to kv_both, kv_producer or kv_consumer, also in each child of a MultiConnector",
 } if {
 	some owner in offload.odd

@@ -98,8 +98,8 @@ sound := {
 role_fix := "set kv_role to kv_both, kv_producer or kv_consumer, also in each child of a MultiConnector"
 
 bytes_fix := concat(" ", [
-	"set cpu_bytes_to_use to the bytes of one replica's region,",
-	"all its workers together, e.g. 10737418240 for 10 GiB",
+	"set cpu_bytes_to_use to the bytes for all workers of a replica together,",
+	"e.g. 10737418240 for 10 GiB",
 ])
 
 bytes_are(shown) := concat(" ", [
@@ -115,15 +115,15 @@ whole(key, shown) := [
 violations := {
 	"no role": {
 		"connector": other("NixlConnector", {"kv_connector": "NixlConnector"}),
-		"want": [["kv_transfer: kv_role is not set, vLLM needs to know the role of a connector", role_fix]],
+		"want": [["kv_transfer: kv_role is not set, a connector needs one", role_fix]],
 	},
 	"a wrong role": {
 		"connector": object.union(native, {"config": {"kv_role": "both"}}),
-		"want": [["kv_transfer: kv_role is \"both\", vLLM needs to know the role of a connector", role_fix]],
+		"want": [["kv_transfer: kv_role is \"both\", a connector needs one", role_fix]],
 	},
 	"a role that is no text": {
 		"connector": other("", {"kv_role": 7}),
-		"want": [["kv_transfer: kv_role is 7, vLLM needs to know the role of a connector", role_fix]],
+		"want": [["kv_transfer: kv_role is 7, a connector needs one", role_fix]],
 	},
 	"a child without a name": {
 		"connector": object.union(
@@ -162,14 +162,17 @@ violations := {
 		"want": [[bytes_are("not set"), bytes_fix]],
 	},
 	"more bytes than a file can have": {
-		"connector": object.union(with_extra({"cpu_bytes_to_use": 1000000000000000000000}), {"cpu_bytes": 9223372036854775807}),
+		"connector": object.union(
+			with_extra({"cpu_bytes_to_use": 1000000000000000000000}),
+			{"cpu_bytes": 9223372036854775807},
+		),
 		"want": [[bytes_are("1000000000000000000000"), bytes_fix]],
 	},
 	"the key of old versions": {
 		"connector": unsized({"num_cpu_blocks": 1000, "block_size": 64}),
 		"want": [[bytes_are("not set"), concat(" ", [
 			"replace num_cpu_blocks, which vLLM no longer reads, with cpu_bytes_to_use:",
-			"the bytes of one replica's region, all its workers together",
+			"the bytes for all workers of a replica together",
 		])]],
 	},
 	"chunks given twice": {

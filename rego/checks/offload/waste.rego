@@ -1,8 +1,9 @@
 # METADATA
 # title: CPU offload on one node does not pay for ranks elsewhere
 # description: >
-#   The region file of a replica has a slot for every rank of its world, and each node creates the whole file, though only
-#   the slots of its own ranks are ever used there (vllm 53474). Of engines with tiers, tiering.node_local says more.
+#   The region file of a replica has a slot for every rank of its world, and each node creates the whole file, though
+#   only the slots of its own ranks are ever used there (vllm 53474). Of engines with tiers, tiering.node_local says
+#   more.
 # custom:
 #   enforcement: warn
 #   missing: not_applicable

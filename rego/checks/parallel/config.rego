@@ -1,8 +1,9 @@
 # METADATA
 # title: Parallel sizes are ones that vLLM accepts
 # description: >
-#   vLLM's own rules for sizes, nodes, executors and data parallel modes (ParallelConfig and EngineArgs). It checks some of
-#   them only after it has read the model, and some divisions not at all, which ends in ranks that wait for each other.
+#   vLLM's own rules for sizes, nodes, executors and data parallel modes (ParallelConfig and EngineArgs). It checks
+#   some of them only after it has read the model, and some divisions not at all, which ends in ranks that wait for
+#   each other.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable
@@ -33,8 +34,8 @@ violations contains {
 }
 
 violations contains {
-	"message": $"TP={sizes.tensor} DCP={sizes.decode_context}: decode context must divide {sizes.tensor}",
-	"fix": $"set decode_context to one of {parallel.divisors(sizes.tensor)}",
+	"message": $"TP={sizes.tensor} DCP={sizes.decode_context}: decode context must divide tensor parallelism",
+	"fix": $"set decode_context to {parallel.divisors(sizes.tensor)}",
 } if {
 	not parallel.usual
 	sizes := input.engine.parallel
@@ -59,7 +60,7 @@ violations contains {
 }
 
 violations contains {
-	"message": $"PCP={sizes.prefill_context} DP={sizes.data}: vLLM has no data parallelism with prefill context parallelism",
+	"message": $"PCP={sizes.prefill_context} DP={sizes.data}: prefill context parallelism excludes data parallelism",
 	"fix": "set prefill_context or data to 1",
 } if {
 	not parallel.usual
@@ -120,7 +121,7 @@ violations contains {
 
 violations contains {
 	"message": $"nnodes={nnodes} does not divide the {parallel.ranks} ranks of the launch (DP*PP*PCP*TP)",
-	"fix": $"set nnodes to one of {parallel.divisors(parallel.ranks)}, or change the sizes",
+	"fix": $"set nnodes to {parallel.divisors(parallel.ranks)}, or change the sizes",
 } if {
 	not parallel.usual
 	nnodes := input.engine.nnodes
@@ -140,7 +141,7 @@ violations contains {
 
 violations contains {
 	"message": $"DP={replicas} is not a multiple of data_parallel_size_local={parallel.local}",
-	"fix": $"set data_parallel_size_local to one of {parallel.divisors(replicas)}",
+	"fix": $"set data_parallel_size_local to {parallel.divisors(replicas)}",
 } if {
 	not parallel.usual
 	replicas := input.engine.parallel.data
@@ -165,7 +166,7 @@ violations contains {
 
 violations contains {
 	"message": $"each replica has {nodes} of the nnodes={nnodes} nodes, over which its {world} ranks do not divide",
-	"fix": $"give each replica one of {parallel.divisors(world)} nodes, or change data_parallel_size_local",
+	"fix": $"give each replica {parallel.divisors(world)} nodes, or change data_parallel_size_local",
 } if {
 	not parallel.usual
 	nnodes := input.engine.nnodes
@@ -187,7 +188,7 @@ violations contains {
 }
 
 violations contains {
-	"message": "external load balancing (--data-parallel-external-lb or --data-parallel-rank) with DP=1 has nothing to balance",
+	"message": "DP=1 with --data-parallel-external-lb or --data-parallel-rank: there is nothing to balance",
 	"fix": "set data to the number of replicas, or leave out --data-parallel-external-lb and --data-parallel-rank",
 } if {
 	not parallel.usual

@@ -113,11 +113,11 @@ refused := {
 	},
 	"decode context that does not divide": {
 		"engine": grid({"tensor": 8, "decode_context": 3}, {}),
-		"want": [["TP=8 DCP=3: decode context must divide 8", "set decode_context to one of 1, 2, 4, 8"]],
+		"want": [["TP=8 DCP=3: decode context must divide tensor parallelism", "set decode_context to 1, 2, 4 or 8"]],
 	},
 	"decode context of a large engine": {
 		"engine": grid({"tensor": 4096, "decode_context": 3}, {}),
-		"want": [["TP=4096 DCP=3: decode context must divide 4096", "set decode_context to one of its divisors"]],
+		"want": [["TP=4096 DCP=3: decode context must divide tensor parallelism", "set decode_context to a divisor of 4096"]],
 	},
 	"decode context beside prefill context": {
 		"engine": grid({"tensor": 4, "prefill_context": 2, "decode_context": 4}, {}),
@@ -132,7 +132,7 @@ refused := {
 	"prefill context with replicas": {
 		"engine": grid({"prefill_context": 2, "data": 2}, {}),
 		"want": [[
-			"PCP=2 DP=2: vLLM has no data parallelism with prefill context parallelism",
+			"PCP=2 DP=2: prefill context parallelism excludes data parallelism",
 			"set prefill_context or data to 1",
 		]],
 	},
@@ -169,7 +169,7 @@ refused := {
 		"engine": grid({"tensor": 8}, {"nnodes": 3}),
 		"want": [[
 			"nnodes=3 does not divide the 8 ranks of the launch (DP*PP*PCP*TP)",
-			"set nnodes to one of 1, 2, 4, 8, or change the sizes",
+			"set nnodes to 1, 2, 4 or 8, or change the sizes",
 		]],
 	},
 	"more local replicas than replicas": {
@@ -180,7 +180,7 @@ refused := {
 		"engine": grid({"data": 6, "data_local": 4}, {}),
 		"want": [[
 			"DP=6 is not a multiple of data_parallel_size_local=4",
-			"set data_parallel_size_local to one of 1, 2, 3, 6",
+			"set data_parallel_size_local to 1, 2, 3 or 6",
 		]],
 	},
 	"nodes that do not divide by replicas": {
@@ -194,7 +194,7 @@ refused := {
 		"engine": grid({"tensor": 3, "data": 2, "data_local": 2}, {"nnodes": 2}),
 		"want": [[
 			"each replica has 2 of the nnodes=2 nodes, over which its 3 ranks do not divide",
-			"give each replica one of 1, 3 nodes, or change data_parallel_size_local",
+			"give each replica 1 or 3 nodes, or change data_parallel_size_local",
 		]],
 	},
 	"both load balancers": {
@@ -207,7 +207,7 @@ refused := {
 	"one replica to balance": {
 		"engine": grid({}, {"data_rank": 0}),
 		"want": [[
-			"external load balancing (--data-parallel-external-lb or --data-parallel-rank) with DP=1 has nothing to balance",
+			"DP=1 with --data-parallel-external-lb or --data-parallel-rank: there is nothing to balance",
 			"set data to the number of replicas, or leave out --data-parallel-external-lb and --data-parallel-rank",
 		]],
 	},
@@ -241,7 +241,10 @@ refused := {
 	},
 	"a replica too many": {
 		"engine": grid({"data": 2}, {"data_rank": 2}),
-		"want": [["data_rank is 2, with DP=2 it is one of 0 to 1", "number the replicas from 0, or correct the data parallel size"]],
+		"want": [[
+			"data_rank is 2, with DP=2 it is one of 0 to 1",
+			"number the replicas from 0, or correct the data parallel size",
+		]],
 	},
 	"a start rank too many": {
 		"engine": grid({"data": 2, "data_local": 1}, {"data_start_rank": 2}),

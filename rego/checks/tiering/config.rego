@@ -1,8 +1,9 @@
 # METADATA
 # title: Secondary tiers are configured as vLLM reads them
 # description: >
-#   vLLM builds the tiers after the model has loaded and the workers have registered; an entry that it cannot read ends the
-#   engine minutes after its start. Keys are checked for vLLM's own specs; a spec loaded by module path has its own.
+#   vLLM builds the tiers after the model has loaded and the workers have registered; an entry that it cannot read
+#   ends the engine minutes after its start. Keys are checked for vLLM's own specs; a spec loaded by module path has
+#   its own.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable
@@ -39,7 +40,7 @@ violations contains {"message": $"{tiers.place(entry)} {fault.what}", "fix": fau
 }
 
 violations contains {
-	"message": $"{tiers.place(entry)} has root_dir {wording.member(entry.tier, "root_dir")}, type {entry.tier.type} needs a folder",
+	"message": $"{tiers.place(entry)}: root_dir is {wording.member(entry.tier, "root_dir")}, type fs needs a folder",
 	"fix": "set root_dir to a folder of the engine core's node, e.g. /mnt/kv-cache",
 } if {
 	some entry in tiers.odd

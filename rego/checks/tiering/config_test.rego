@@ -48,7 +48,10 @@ cases := {
 		"want": {},
 	},
 	"tiers in the plain spec": {
-		"facts": owner({"spec": "CPUOffloadingSpec", "native": true}, {"secondary_tiers": [{"type": "fs", "root_dir": "/kv"}]}),
+		"facts": owner(
+			{"spec": "CPUOffloadingSpec", "native": true},
+			{"secondary_tiers": [{"type": "fs", "root_dir": "/kv"}]},
+		),
 		"want": {},
 	},
 	"a spec with tiers of its own": {
@@ -141,15 +144,15 @@ violations := {
 				"kv_transfer: secondary_tiers[2] has type \"fs_python\", which vLLM does not know, and no module_path",
 				unknown_fix(" (fs was called fs_python in vLLM 0.22 only; give the engine's version if it is that)"),
 			],
-			["kv_transfer: secondary_tiers[2] has root_dir not set, type fs_python needs a folder", root_fix],
+			["kv_transfer: secondary_tiers[2]: root_dir is not set, type fs needs a folder", root_fix],
 		],
 	},
 	"no folder": {
 		"extra": {"secondary_tiers": [{"type": "fs"}, {"type": "fs", "root_dir": 5}, {"type": "fs", "root_dir": ""}]},
 		"want": [
-			["kv_transfer: secondary_tiers[0] has root_dir not set, type fs needs a folder", root_fix],
-			["kv_transfer: secondary_tiers[1] has root_dir 5, type fs needs a folder", root_fix],
-			["kv_transfer: secondary_tiers[2] has root_dir \"\", type fs needs a folder", root_fix],
+			["kv_transfer: secondary_tiers[0]: root_dir is not set, type fs needs a folder", root_fix],
+			["kv_transfer: secondary_tiers[1]: root_dir is 5, type fs needs a folder", root_fix],
+			["kv_transfer: secondary_tiers[2]: root_dir is \"\", type fs needs a folder", root_fix],
 		],
 	},
 	"no store": {

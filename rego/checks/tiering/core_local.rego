@@ -1,9 +1,9 @@
 # METADATA
 # title: The engine core shares memory with its first rank
 # description: >
-#   The engine core opens the CPU region of its own node and hands it to the secondary tiers. On another node than its ranks
-#   it finds a region that no worker writes to, and stores and loads nothing but stale bytes. Ray and external launchers may
-#   put it there, e.g. on a head node without GPUs. At KV registration the core answers for itself.
+#   The engine core opens the CPU region of its own node and hands it to the secondary tiers. On another node than its
+#   ranks it finds a region that no worker writes to, and stores and loads nothing but stale bytes. Ray and external
+#   launchers may put it there, e.g. on a head node without GPUs. At KV registration the core answers for itself.
 # custom:
 #   enforcement: deny
 #   missing: unknown

@@ -1,9 +1,9 @@
 # METADATA
 # title: Mirrored tiers only where the engine mirrors
 # description: >
-#   With mirror_source an engine copies the slots of remote ranks to the engine core's node, so that its groups may span
-#   (vllm 62933, not merged). On an engine that does not know the key, or with what mirroring excludes, the slots of remote
-#   ranks stay behind. The site says in settings.features.mirror for which engine versions it relies on it.
+#   With mirror_source an engine copies the slots of remote ranks to the engine core's node, so that its groups may
+#   span (vllm 62933, not merged). On an engine that does not know the key, or with what mirroring excludes, the slots
+#   of remote ranks stay behind. The site says in settings.features.mirror for which engine versions it relies on it.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable

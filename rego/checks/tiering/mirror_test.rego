@@ -18,14 +18,17 @@ test_not_applicable if {
 # Without any settings no version mirrors.
 test_as_shipped if {
 	result := mirror.violations with input as facts
-	messages(result) == {"mirror_source is set for groups that span nodes (1), but version 0.40.0 of the engine is not listed in settings.features.mirror"}
+	messages(result) == {message("version 0.40.0 of the engine is not listed in settings.features.mirror")}
 }
 
 test_hindrances[name] if {
 	some name, case in hindrances
-	result := mirror.violations with input as object.union(facts, case.facts) with data.settings.features.mirror as ["0.40.0"]
-	messages(result) == {$"mirror_source is set for groups that span nodes (1), but {case.want}"}
+	given := object.union(facts, case.facts)
+	result := mirror.violations with input as given with data.settings.features.mirror as ["0.40.0"]
+	messages(result) == {message(case.want)}
 }
+
+message(hindrance) := $"mirror_source is set for groups that span nodes (1), but {hindrance}"
 
 messages(violations) := {violation.message | some violation in violations}
 
@@ -74,10 +77,7 @@ cases := {
 		"facts": {},
 		"listed": ["0.41.0"],
 		"want": {"violations": {{
-			"message": concat(" ", [
-				"mirror_source is set for groups that span nodes (1),",
-				"but version 0.40.0 of the engine is not listed in settings.features.mirror",
-			]),
+			"message": message("version 0.40.0 of the engine is not listed in settings.features.mirror"),
 			"fix": concat(" ", [
 				"place all ranks of a replica on one host with one /dev/shm,",
 				"or use an engine and a configuration that mirror",
@@ -114,6 +114,7 @@ hindrances := {
 }
 
 test_version_not_given if {
-	result := mirror.violations with input as object.union(object.remove(facts, ["engine"]), {"engine": {"parallel": {"data": 1}}})
-	messages(result) == {"mirror_source is set for groups that span nodes (1), but the launch does not give the engine's version"}
+	given := object.union(object.remove(facts, ["engine"]), {"engine": {"parallel": {"data": 1}}})
+	result := mirror.violations with input as given
+	messages(result) == {message("the launch does not give the engine's version")}
 }

@@ -1,9 +1,9 @@
 # METADATA
 # title: Groups stay in one node's shared memory
 # description: >
-#   Secondary KV tiers read and write only the shared region on the engine core's node. A rank elsewhere writes its slots
-#   into another region, so tiers store rows without them and later load stale KV. Every TP, PP and PCP group of a replica
-#   must therefore live in one memory domain (vllm 54415, 62930). DP and EP groups may cross.
+#   Secondary KV tiers read and write only the shared region on the engine core's node. A rank elsewhere writes its
+#   slots into another region, so tiers store rows without them and later load stale KV. Every TP, PP and PCP group of
+#   a replica must therefore live in one memory domain (vllm 54415, 62930). DP and EP groups may cross.
 # custom:
 #   enforcement: deny
 #   missing: unknown

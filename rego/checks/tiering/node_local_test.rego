@@ -27,7 +27,7 @@ judged(given) := result if {
 
 passed := {"applies": true, "violations": set(), "unknown": set()}
 
-connector := {"path": "kv_transfer", "name": "OffloadingConnector", "spec": "TieringOffloadingSpec", "native": true, "tiered": true, "config": {}}
+connector := {"path": "kv_transfer", "native": true, "tiered": true, "config": {}}
 
 facts := {
 	"engine": {"version": "0.40.0", "parallel": {"data": 1}, "world_size": 4},

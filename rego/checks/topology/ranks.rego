@@ -1,8 +1,8 @@
 # METADATA
 # title: The workers are the grid
 # description: >
-#   Every rank of the grid has one worker, and the groups that workers declare are the grid's lines. Otherwise nothing that
-#   is said about groups is true of the engine that starts.
+#   Every rank of the grid has one worker, and the groups that workers declare are the grid's lines. Otherwise nothing
+#   that is said about groups is true of the engine that starts.
 # custom:
 #   enforcement: deny
 #   missing: not_applicable
@@ -33,10 +33,11 @@ violations contains {
 }
 
 violations contains {
-	"message": $"outside the grid, whose ranks are 0 to {input.ranks.world - 1}: {wording.ranks(input.ranks.out_of_range)}",
+	"message": $"outside the grid of ranks 0 to {input.ranks.world - 1}: {wording.ranks(outside)}",
 	"fix": "correct the ranks, or the parallel sizes that the grid is made of",
 } if {
-	count(input.ranks.out_of_range) > 0
+	outside := input.ranks.out_of_range
+	count(outside) > 0
 }
 
 violations contains {

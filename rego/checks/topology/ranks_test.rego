@@ -65,7 +65,7 @@ cases := {
 	"ranks outside": {
 		"ranks": {"out_of_range": [-1, 4, 5]},
 		"want": {{
-			"message": "outside the grid, whose ranks are 0 to 3: ranks -1, 4-5",
+			"message": "outside the grid of ranks 0 to 3: ranks -1, 4-5",
 			"fix": "correct the ranks, or the parallel sizes that the grid is made of",
 		}},
 	},
