@@ -32,9 +32,9 @@ const (
 		`"secondary_tiers":[{"type":"fs","root_dir":"/mnt/kv-cache"}]}}`
 )
 
-// Launch generates a tiered launch of TP=8 engines, eight ranks to a container. Up to eight workers are one pipeline stage;
-// above that a replica has two stages, in two containers that share their host's /dev/shm, and the rest is data
-// parallel. The number of workers must be 8 or a multiple of 16. Equal arguments give equal launches.
+// Launch generates a tiered launch of TP=8 engines, eight ranks to a container. Up to eight workers are one pipeline
+// stage; above that a replica has two stages, in two containers that share their host's /dev/shm, and the rest is
+// data parallel. The number of workers must be 8 or a multiple of 16. Equal arguments give equal launches.
 func Launch(workers int, variant Variant) *v1.Launch {
 	if workers != perNode && (workers < 2*perNode || workers%(2*perNode) != 0) {
 		panic(fmt.Sprintf("bench: %d workers, want 8 or a multiple of 16", workers))

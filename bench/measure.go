@@ -23,9 +23,9 @@ type Effort struct {
 	Turn time.Duration
 }
 
-// Measure gives the time of one decision of each contender, in their order. They take turns, so that a machine that slows
-// down slows all of them, and each turn starts with a collected heap, so that nobody pays for another's garbage. Contenders
-// must agree on the outcome.
+// Measure gives the time of one decision of each contender, in their order. They take turns, so that a machine that
+// slows down slows all of them, and each turn starts with a collected heap, so that nobody pays for another's
+// garbage. Contenders must agree on the outcome.
 func Measure(ctx context.Context, contenders []Contender, launch []byte, effort Effort) ([]time.Duration, error) {
 	if err := agree(ctx, contenders, launch); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/tiergate/tiergate/topology/document"
 )
 
-// Tiergate is the service's own path from a request body to a response body, with the rules that ship. It does not close its
-// engine: it lives as long as the process.
+// Tiergate is the service's own path from a request body to a response body, with the rules that ship. It does not
+// close its engine: it lives as long as the process.
 func Tiergate(ctx context.Context) (Contender, error) {
 	engine, err := policy.New(ctx, policy.Options{})
 	if err != nil {

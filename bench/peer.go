@@ -44,8 +44,8 @@ func Interpreter(ctx context.Context) (Contender, error) {
 	}}, err
 }
 
-// OPAWasm is the same policy in OPA's own WebAssembly target. It takes the text of the launch as it is, which is the fastest
-// of the ways to give it an input.
+// OPAWasm is the same policy in OPA's own WebAssembly target. It takes the text of the launch as it is, which is the
+// fastest of the ways to give it an input.
 func OPAWasm(ctx context.Context) (Contender, error) {
 	query, err := preparePeer(ctx, nativeModules, rego.Target("wasm"))
 	return Contender{Name: "opa wasm", Decide: func(ctx context.Context, launch []byte) ([]byte, error) {
@@ -110,8 +110,8 @@ stepped(first, last, step) := [member |
 ]
 `
 
-// nativeModules is the peer policy without numbers.range_step, which OPA's WebAssembly calls in its host: replaced by a
-// rule, the policy is four times as fast there. The interpreter, which has it built in, is twice as slow that way.
+// nativeModules is the peer policy without numbers.range_step, which OPA's WebAssembly calls in its host: replaced by
+// a rule, the policy is four times as fast there. The interpreter, which has it built in, is twice as slow that way.
 func nativeModules() (map[string]string, error) {
 	modules, err := peerModules()
 	for name, text := range modules {

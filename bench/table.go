@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// required is by how much Tiergate must be faster than OPA's interpreter, by the number of workers. It must be faster than
-// OPA's WebAssembly target everywhere.
+// required is by how much Tiergate must be faster than OPA's interpreter, by the number of workers. It must be faster
+// than OPA's WebAssembly target everywhere.
 var required = map[int]float64{8: 4, 64: 6, 512: 8, 4096: 8}
 
 // maxGrowth is how much more than linearly the cost may grow from 64 to 4096 workers.
@@ -22,8 +22,8 @@ type Row struct {
 	Ours, Interpreter, OPAWasm time.Duration
 }
 
-// Compare measures all sizes and both placements. Contenders are Tiergate, the interpreter and OPA's WebAssembly, in this
-// order.
+// Compare measures all sizes and both placements. Contenders are Tiergate, the interpreter and OPA's WebAssembly, in
+// this order.
 func Compare(ctx context.Context, contenders [3]Contender, effort Effort) ([]Row, error) {
 	var rows []Row
 	for _, variant := range []Variant{OK, Bad} {
@@ -47,7 +47,8 @@ func Report(w io.Writer, rows []Row) (met bool, err error) {
 	}
 	fmt.Fprintln(w, "Launch JSON in, verdict JSON out: microseconds per decision, and how many times faster tiergate is")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "launch\tworkers\ttiergate\tinterpreter\topa wasm\tinterpreter:ours\trequired\tstate\topa wasm:ours\trequired\tstate\t")
+	fmt.Fprintln(t, "launch\tworkers\ttiergate\tinterpreter\topa wasm\tinterpreter:ours\trequired\tstate\t"+
+		"opa wasm:ours\trequired\tstate\t")
 	for _, r := range rows {
 		interpreter, wasm := ratio(r.Interpreter, r.Ours), ratio(r.OPAWasm, r.Ours)
 		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.2fx\t%gx\t%s\t%.2fx\t>1x\t%s\t\n",

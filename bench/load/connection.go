@@ -49,8 +49,8 @@ func dial(ctx context.Context, r Request, deadline time.Time) (*connection, erro
 	return &connection{Conn: conn, in: bufio.NewReaderSize(conn, 64<<10), request: r.bytes()}, nil
 }
 
-// exchange sends the request and reads the response, whose body it appends to keep unless that is nil. Any status but 200 is
-// an error.
+// exchange sends the request and reads the response, whose body it appends to keep unless that is nil. Any status but
+// 200 is an error.
 func (c *connection) exchange(keep *[]byte) error {
 	if _, err := c.Write(c.request); err != nil {
 		return fmt.Errorf("send request: %w", err)

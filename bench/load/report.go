@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// requirement is what Tiergate must reach at one size: its requests per second over OPA's and over those of a handler that
-// only decodes the launch.
+// requirement is what Tiergate must reach at one size: its requests per second over OPA's and over those of a handler
+// that only decodes the launch.
 type requirement struct{ overOPA, overEcho float64 }
 
 var required = map[int]requirement{8: {3.5, 0.6}, 64: {6, 0.7}, 512: {10, 0.7}}
@@ -47,9 +47,10 @@ func Report(w io.Writer, rows []Row) (met bool, err error) {
 		need := required[r.Workers]
 		opa, echo := r.Tiergate.Rate/r.OPA.Rate, r.Tiergate.Rate/r.Echo.Rate
 		tail := float64(r.Tiergate.P99) / float64(r.OPA.P99)
-		fmt.Fprintf(t, "%d\treq/s : opa's\t%.2f\t>= %g\t%s\t\n", r.Workers, opa, need.overOPA, state(opa >= need.overOPA))
-		fmt.Fprintf(t, "%d\treq/s : echo's\t%.2f\t>= %g\t%s\t\n", r.Workers, echo, need.overEcho, state(echo >= need.overEcho))
-		fmt.Fprintf(t, "%d\tp99 : opa's\t%.2f\t<= %.2f\t%s\t\n", r.Workers, tail, maxTail, state(tail <= maxTail))
+		line := "%d\t%s\t%.2f\t%s %g\t%s\t\n"
+		fmt.Fprintf(t, line, r.Workers, "req/s : opa's", opa, ">=", need.overOPA, state(opa >= need.overOPA))
+		fmt.Fprintf(t, line, r.Workers, "req/s : echo's", echo, ">=", need.overEcho, state(echo >= need.overEcho))
+		fmt.Fprintf(t, line, r.Workers, "p99 : opa's", tail, "<=", maxTail, state(tail <= maxTail))
 	}
 	if err := t.Flush(); err != nil {
 		return false, fmt.Errorf("write table: %w", err)

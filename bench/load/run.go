@@ -50,7 +50,8 @@ func Run(ctx context.Context, r Request, plan Plan) (Result, error) {
 	return summarize(slices.Concat(latencies...), plan.Duration), nil
 }
 
-// repeat sends requests until the end and returns how long those took that were sent after start and answered in time.
+// repeat sends requests until the end and returns how long those took that were sent after start and answered in
+// time.
 func repeat(ctx context.Context, r Request, start, end time.Time) ([]time.Duration, error) {
 	c, err := dial(ctx, r, end.Add(grace))
 	if err != nil {

@@ -38,10 +38,14 @@ func TestFetch(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 		}, long + long + long, ""},
-		{"refused", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusServiceUnavailable) },
-			"", `status line "HTTP/1.1 503 Service Unavailable", want 200`},
-		{"without keep-alive", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") },
-			"", "the server closes connections"},
+		{
+			"refused", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusServiceUnavailable) },
+			"", `status line "HTTP/1.1 503 Service Unavailable", want 200`,
+		},
+		{
+			"without keep-alive", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") },
+			"", "the server closes connections",
+		},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
 			io.WriteString(w, "short")

@@ -22,7 +22,8 @@ capacity_shm := {
 	"id": "capacity.shm", "enforcement": "deny", "outcome": "not_applicable", "violations": [], "missing": unmeasured,
 }
 
-# Every node has room for as many regions as any domain holds; where several replicas may share a domain, for all of them.
+# Every node has room for as many regions as any domain holds; where several replicas may share a domain, for all of
+# them.
 roomy if {
 	need := region * most
 	free := [input.nodes[_].shm.free_bytes | true]
@@ -51,8 +52,8 @@ homes := array.concat(
 	],
 )
 
-# Region files by domain, one per replica with a rank there, and the bytes that are populated: all of them in the domain of
-# the engine core, elsewhere the slots of the ranks that are there.
+# Region files by domain, one per replica with a rank there, and the bytes that are populated: all of them in the
+# domain of the engine core, elsewhere the slots of the ranks that are there.
 demand := {place: {"file": region * count(shares), "resident": sum([share | some share in shares])} |
 	some place, shares in object.union_n(shares_by_replica)
 }

@@ -40,8 +40,8 @@ workers := input.workers if {
 # A memory domain is a boot id and a /dev/shm device. A node that lacks either has no entry here.
 located := {input.nodes[i].id: concat(" ", [input.nodes[i].boot_id, input.nodes[i].shm.device]) | true}
 
-# The domain of every rank; undefined unless every rank has a node. A node that is not located gets a name of its own, which
-# is no known domain's, and is looked at closely only where a line is not on one node.
+# The domain of every rank; undefined unless every rank has a node. A node that is not located gets a name of its own,
+# which is no known domain's, and is looked at closely only where a line is not on one node.
 domains := known if {
 	count(known) == count(workers)
 } else := [object.get(located, worker.node, concat("", ["?", worker.node])) | some worker in workers] if {
@@ -52,8 +52,8 @@ known := [placed[workers[_].node] |
 	placed := located
 ]
 
-# The first ranks of the replicas that live in more than one domain. TP, PP and PCP lines connect all ranks of a replica, so
-# these are the replicas with a line that is not in one domain.
+# The first ranks of the replicas that live in more than one domain. TP, PP and PCP lines connect all ranks of a
+# replica, so these are the replicas with a line that is not in one domain.
 crossing := [] if {
 	min(domains) == max(domains)
 } else := [first |

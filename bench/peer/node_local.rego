@@ -95,8 +95,8 @@ pcp_apart := [{"kind": "pcp", "ranks": line} |
 # Facts by node id; a node that is only named by a worker has none.
 facts := {input.nodes[i].id: input.nodes[i] | true}
 
-# Two boot ids prove it, or two devices under one boot id. At launch, so do two nodes without boot ids, unless both mount the
-# host's own /dev/shm.
+# Two boot ids prove it, or two devices under one boot id. At launch, so do two nodes without boot ids, unless both
+# mount the host's own /dev/shm.
 proven_apart(nodes) if count({facts[node].boot_id | some node in nodes}) > 1
 
 proven_apart(nodes) if {

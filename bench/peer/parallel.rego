@@ -110,7 +110,7 @@ parallel_faults contains [$"{nnodes} nodes do not divide {sizes.data * world} ra
 	(sizes.data * world) % nnodes != 0
 }
 
-parallel_faults contains [$"data_local {data_local} does not divide data {sizes.data}", "set it to a divisor of data"] if {
+parallel_faults contains [$"data_local {data_local} does not divide data {sizes.data}", "use a divisor of data"] if {
 	sizes.data_local > 0
 	sizes.data % sizes.data_local != 0
 }
@@ -120,7 +120,10 @@ parallel_faults contains [$"{nnodes} nodes do not divide into {hosts} hosts", "c
 	nnodes % hosts != 0
 }
 
-parallel_faults contains [$"{world} ranks of a replica do not divide over its nodes", "change nnodes or data_local"] if {
+parallel_faults contains [
+	$"{world} ranks of a replica do not divide over its nodes",
+	"change nnodes or data_local",
+] if {
 	nnodes > 1
 	(sizes.data * world) % nnodes == 0
 	nnodes % hosts == 0

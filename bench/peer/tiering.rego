@@ -87,7 +87,10 @@ tier_faults contains [$"{path}: secondary_tiers[{i}] of type {tier.type} lacks {
 
 lacking(tier) := [key | some key in ["root_dir"]; not filled(tier, key)] if {
 	tier.type in {"fs", "fs_python"}
-} else := [$"store_config.{key}" | some key in ["bucket", "endpoint_override"]; not filled(object.get(tier, "store_config", {}), key)] if {
+} else := [$"store_config.{key}" |
+	some key in ["bucket", "endpoint_override"]
+	not filled(object.get(tier, "store_config", {}), key)
+] if {
 	tier.type == "obj"
 } else := [key | some key in ["router_capabilities", "control_ports"]; not filled_list(tier, key)] if {
 	tier.type == "kvcr"

@@ -22,8 +22,8 @@ tiered if {
 	not tiers in {null, []}
 }
 
-# The extra configuration of vLLM's own offloading specs, whose keys are known, by path. A connector class of its own is
-# loaded by kv_connector_module_path.
+# The extra configuration of vLLM's own offloading specs, whose keys are known, by path. A connector class of its own
+# is loaded by kv_connector_module_path.
 native := {path: extra |
 	some path, connector in connectors
 	connector.kv_connector == "OffloadingConnector"

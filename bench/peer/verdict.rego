@@ -2,10 +2,10 @@
 # title: The peer of the comparison
 # description: >-
 #   The twelve shipped checks over a raw structured launch whose workers are placed, written for speed in OPA's
-#   interpreter, where each rule and each expression costs about as much as the next. So there is one pass over the workers
-#   per fact, in the form of a reference rather than a loop; ranks are kept in arrays, so that a line of the grid is a slice; a
-#   replica whose ranks share one memory domain is settled without looking at its lines; and what a sound launch meets at
-#   once is asked first, rule by rule only if it does not.
+#   interpreter, where each rule and each expression costs about as much as the next. So there is one pass over the
+#   workers per fact, in the form of a reference rather than a loop; ranks are kept in arrays, so that a line of the
+#   grid is a slice; a replica whose ranks share one memory domain is settled without looking at its lines; and what
+#   a sound launch meets at once is asked first, rule by rule only if it does not.
 package tiergate.peer
 
 # METADATA

@@ -1,5 +1,5 @@
-// Command echodecode serves POST /v1/validate by decoding the launch and answering the same text every time: what a service
-// costs that does everything but decide. The load measurement holds Tiergate against it.
+// Command echodecode serves POST /v1/validate by decoding the launch and answering the same text every time: what a
+// service costs that does everything but decide. The load measurement holds Tiergate against it.
 package main
 
 import (
