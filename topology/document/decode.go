@@ -54,7 +54,7 @@ func (t Text) decode(into any) error {
 }
 
 func read(data []byte, mediaType string) (Text, error) {
-	yaml, err := isYAML(mediaType)
+	yaml, err := IsYAML(mediaType)
 	if err != nil {
 		return Text{}, err
 	}
@@ -67,8 +67,9 @@ func read(data []byte, mediaType string) (Text, error) {
 	return Text{JSON: data}, nil
 }
 
-// isYAML tells the two formats apart. The spellings that nearly every request has are compared without parsing.
-func isYAML(mediaType string) (bool, error) {
+// IsYAML tells YAML's media types from JSON's, which the empty string stands for; any other is an *Error. The spellings that
+// nearly every request has are compared without parsing.
+func IsYAML(mediaType string) (bool, error) {
 	if mediaType == "" || mediaType == "application/json" {
 		return false, nil
 	}

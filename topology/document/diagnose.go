@@ -49,21 +49,18 @@ func badValue(err *json.SemanticError) *Error {
 	if errors.Is(err, json.ErrUnknownName) {
 		return unknownField(err)
 	}
-	seen := kindName(err.JSONKind)
-	if len(err.JSONValue) > 0 {
-		seen += " " + shorten(string(err.JSONValue), shownBytes)
-	}
+	seen, number := kindName(err.JSONKind), shorten(string(err.JSONValue), shownBytes)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return errorf(CodeOutOfRange, pointer, "got the %s; want a whole number from %d to %d", seen, math.MinInt64, math.MaxInt64)
+		return errorf(CodeOutOfRange, pointer, "got the number %s; want a whole number from %d to %d", number, math.MinInt64, math.MaxInt64)
 	case errors.Is(err, strconv.ErrSyntax):
-		return errorf(CodeInvalidType, pointer, "got the %s; want a whole number, without fraction or exponent", seen)
+		return errorf(CodeInvalidType, pointer, "got the number %s; want a whole number, without fraction or exponent", number)
 	}
 	if err.Err != nil {
 		return errorf(CodeInvalidValue, pointer, "%v", err.Err)
 	}
-	problem := errorf(CodeInvalidType, pointer, "got %s; want %s", article(seen), wanted(err.GoType))
-	if err.GoType != nil && err.GoType.Kind() == reflect.String && err.JSONKind != '{' && err.JSONKind != '[' {
+	problem := errorf(CodeInvalidType, pointer, "got %s; want %s", seen, wanted(err.GoType))
+	if err.GoType.Kind() == reflect.String && err.JSONKind != '{' && err.JSONKind != '[' {
 		problem.Detail += " in quotes"
 	}
 	return problem
@@ -71,32 +68,20 @@ func badValue(err *json.SemanticError) *Error {
 
 func kindName(kind jsontext.Kind) string {
 	switch kind {
-	case 'n':
-		return "null"
 	case 't', 'f':
-		return "boolean"
+		return "a boolean"
 	case '"':
-		return "string"
+		return "a string"
 	case '0':
-		return "number"
+		return "a number"
 	case '[', ']':
-		return "list"
+		return "a list"
 	default:
-		return "object"
+		return "an object"
 	}
-}
-
-func article(noun string) string {
-	if strings.HasPrefix(noun, "object") {
-		return "an " + noun
-	}
-	return "a " + noun
 }
 
 func wanted(goType reflect.Type) string {
-	if goType == nil {
-		return "another type"
-	}
 	switch goType.Kind() {
 	case reflect.String:
 		return "a string"

@@ -24,6 +24,3 @@ func Input(data []byte, mediaType string) (*v1.Launch, error) {
 	}
 	return envelope.Input, nil
 }
-
-// IsYAML tells YAML's media types from JSON's, which the empty string stands for; any other is an *Error.
-func IsYAML(mediaType string) (bool, error) { return isYAML(mediaType) }

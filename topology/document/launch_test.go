@@ -162,6 +162,13 @@ func TestLaunchRefusesJSON(t *testing.T) {
 			"list for a string", `{"engine":{"id":[]}}`, document.CodeInvalidType, "", `/engine/id: got a list; want a string`,
 		},
 		{
+			"object for a string", `{"engine":{"executor":{"a":1}}}`, document.CodeInvalidType, "",
+			`/engine/executor: got an object; want a string`,
+		},
+		{
+			"boolean for a map", `{"engine":{"env":true}}`, document.CodeInvalidType, "", `/engine/env: got a boolean; want an object`,
+		},
+		{
 			"string for a boolean", engine + `"nodes":[{"id":"a","shm":{"host":"yes"}}]}`, document.CodeInvalidType, "",
 			`/nodes/0/shm/host: got a string; want true or false`,
 		},
@@ -263,6 +270,24 @@ func TestLaunchRefusesMediaType(t *testing.T) {
 	}
 }
 
+func TestInputTakesTheLaunchOutOfItsEnvelope(t *testing.T) {
+	launch, err := document.Input([]byte(`{"input": `+twoSparksJSON+`}`), "")
+	require.NoError(t, err)
+	assert.Equal(t, twoSparks, launch)
+
+	for text, want := range map[string]string{
+		`{}`:                              `/input: input is missing; send {"input": launch}`,
+		`{"launch": {}}`:                  `/launch: unknown field "launch"; allowed here: input`,
+		`{"input": {"nodes": [{}]}}`:      `/input/engine: engine is missing or empty; give its command, or fields such as parallel, executor and kv_transfer`,
+		`{"input": {"engine": {"id":1}}}`: `/input/engine/id: got a number; want a string in quotes`,
+	} {
+		_, err := document.Input([]byte(text), "")
+		require.EqualError(t, err, want)
+	}
+	_, err = document.Input(nil, "text/html")
+	require.Error(t, err)
+}
+
 // Other documents of api/v1 are decoded by the same rules.
 func TestDecodeIsStrict(t *testing.T) {
 	var verdict v1.Verdict
@@ -272,4 +297,12 @@ func TestDecodeIsStrict(t *testing.T) {
 	err := document.Decode([]byte("outcome: deny\nchecks:\n- identifier: a"), "text/yaml", &verdict)
 	require.EqualError(t, err, `line 3: /checks/0/identifier: unknown field "identifier"; `+
 		`allowed here: id, outcome, enforcement, violations, missing, waiver`)
+}
+
+func TestDecodeRefusesWhatItCannotRead(t *testing.T) {
+	var verdict v1.Verdict
+	for _, mediaType := range []string{"text/html", "text/yaml"} {
+		var problem *document.Error
+		require.ErrorAs(t, document.Decode([]byte("["), mediaType, &verdict), &problem, mediaType)
+	}
 }

@@ -176,7 +176,7 @@ func TestLineOf(t *testing.T) {
 func TestPartErrorsHaveTheLinesOfTheFile(t *testing.T) {
 	parts := document.Split([]byte("kind: A\n---\nkind: B\nb: [\n"))
 	require.Len(t, parts, 2)
-	_, err := parts[1].Text()
+	_, err := parts[1].Launch()
 	require.EqualError(t, err, "line 4: not valid YAML: did not find expected node content")
 }
 

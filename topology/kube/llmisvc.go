@@ -66,11 +66,8 @@ func (r *reader) llmWorkload(o *object, name string, w *llmWorkload) error {
 	if w.Worker != nil {
 		worker, size = &podTemplate{Metadata: meta, Spec: *w.Worker}, w.Parallelism.pods()
 	}
-	for _, template := range []*podTemplate{leader, worker} {
-		if err := w.preset(&template.Spec); err != nil {
-			return err
-		}
-	}
+	w.preset(&leader.Spec)
+	w.preset(&worker.Spec)
 	g := leaderGroup(o, name, leader, worker, size)
 	dress := g.dress
 	g.dress = func(run int, within, index int64) *pod {

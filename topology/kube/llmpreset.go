@@ -11,7 +11,7 @@ import (
 const mainContainer = "main"
 
 // preset gives the main container the command of KServe's presets where it has none of its own.
-func (w *llmWorkload) preset(spec *podSpec) error {
+func (w *llmWorkload) preset(spec *podSpec) {
 	at := slices.IndexFunc(spec.Containers, func(c container) bool { return c.Name == mainContainer })
 	if at < 0 {
 		spec.Containers = append(slices.Clone(spec.Containers), container{Name: mainContainer})
@@ -19,11 +19,7 @@ func (w *llmWorkload) preset(spec *podSpec) error {
 	}
 	c := &spec.Containers[at]
 	if len(c.Command) > 0 {
-		return nil
-	}
-	offloading, err := w.offloading(c)
-	if err != nil {
-		return err
+		return
 	}
 	// The presets evaluate the line again, so that quotes inside the variables count.
 	line := "exec vllm serve /mnt/models" + w.flags() + " ${KV_TRANSFER_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
@@ -34,8 +30,7 @@ func (w *llmWorkload) preset(spec *podSpec) error {
 			c.Args[i] = shellQuote(arg)
 		}
 	}
-	c.Command = []string{"/bin/bash", "-c", "KV_TRANSFER_ARGS=" + offloading + "\n" + `eval "` + line + `"`, "--"}
-	return nil
+	c.Command = []string{"/bin/bash", "-c", "KV_TRANSFER_ARGS=" + w.offloading(c) + "\n" + `eval "` + line + `"`, "--"}
 }
 
 // flags are those that the presets write for the parallelism.
@@ -66,10 +61,10 @@ func (w *llmWorkload) flags() string {
 }
 
 // offloading is the value of KV_TRANSFER_ARGS as a shell word. A --kv-transfer-config of the user's own replaces it.
-func (w *llmWorkload) offloading(c *container) (string, error) {
+func (w *llmWorkload) offloading(c *container) string {
 	kv := w.Offloading
 	if kv == nil || c.configuresTransfer() {
-		return "", nil
+		return ""
 	}
 	extra := map[string]any{"spec_name": "CPUOffloadingSpec", "cpu_bytes_to_use": int64(kv.CPU)}
 	if kv.EvictionPolicy != "" {
@@ -79,20 +74,18 @@ func (w *llmWorkload) offloading(c *container) (string, error) {
 	for i, tier := range kv.Secondary {
 		if tier.FileSystem == nil {
 			// A kind of tier that is newer than this code: its configuration is unknown, as that of an unset variable is.
-			return shellQuote("--kv-transfer-config ${KSERVE_KV_TRANSFER_CONFIG}"), nil
+			return shellQuote("--kv-transfer-config ${KSERVE_KV_TRANSFER_CONFIG}")
 		}
 		tiers = append(tiers, map[string]string{"type": "fs", "root_dir": fmt.Sprintf("/mnt/kv-cache-%d", i)})
 	}
 	if tiers != nil {
 		extra["spec_name"], extra["secondary_tiers"] = "TieringOffloadingSpec", tiers
 	}
-	config, err := json.Marshal(map[string]any{
+	// Strings and numbers can always be written.
+	config, _ := json.Marshal(map[string]any{
 		"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": extra,
 	})
-	if err != nil {
-		return "", fmt.Errorf("write transfer configuration: %w", err)
-	}
-	return shellQuote("--kv-transfer-config " + shellQuote(string(config))), nil
+	return shellQuote("--kv-transfer-config " + shellQuote(string(config)))
 }
 
 func (c *container) configuresTransfer() bool {

@@ -62,6 +62,25 @@ func TestReadRefuses(t *testing.T) {
 			"line 11: Deployment/engine: /spec/template/spec/containers/0/env/0/value: got a number; want a string in quotes",
 		},
 		{
+			"size of a set", "kind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: two}}\n", document.CodeInvalidType,
+			"line 2: LeaderWorkerSet/unnamed: /spec/leaderWorkerTemplate/size: got a string; want a whole number",
+		},
+		{
+			"replicas of a Ray group", "kind: RayCluster\nspec: {workerGroupSpecs: [{replicas: 1.5}]}\n", document.CodeInvalidType,
+			"line 2: RayCluster/unnamed: /spec/workerGroupSpecs/0/replicas: " +
+				"got the number 1.5; want a whole number, without fraction or exponent",
+		},
+		{
+			"parallelism of a service", "kind: LLMInferenceService\nspec: {prefill: {parallelism: {tensor: '8'}}}\n",
+			document.CodeInvalidType, "line 2: LLMInferenceService/unnamed: /spec/prefill/parallelism/tensor: " +
+				"got a string; want a whole number",
+		},
+		{
+			"command of a service", "kind: LLMInferenceService\nspec: {template: {containers: [{name: main, command: [sh, -c, 'vllm serve m; if']}]}}\n",
+			kube.CodeInvalidEngine, "line 1: LLMInferenceService/unnamed: container main: /engine/command, line 1, column 15: " +
+				"the script cannot be parsed: `if` must be followed by a statement list; correct the script",
+		},
+		{
 			"quantity", deployment(command, "resources:", "  limits: {memory: 16GB}"), document.CodeInvalidValue,
 			"line 10: Deployment/engine: /spec/template/spec/containers/0/resources/limits/memory: " +
 				`quantity "16GB" cannot be read; write a number with a suffix such as Ki, Mi, Gi or G`,
