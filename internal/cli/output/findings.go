@@ -57,13 +57,23 @@ func (p *page) violations(indent string, list []v1.Violation) {
 	p.more(indent, len(list)-len(shown))
 }
 
-// missing writes the facts without which a check cannot be decided.
+// missing writes the facts without which a check cannot be decided; those that have one reason in common stand together.
 func (p *page) missing(facts []string) {
-	shown := facts[:p.limit(len(facts))]
-	for _, fact := range shown {
-		p.item("    ", "- not known: ", fact)
+	var reasons []string
+	names := map[string][]string{}
+	for _, fact := range facts {
+		name, reason, _ := strings.Cut(fact, ": ")
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		names[reason] = append(names[reason], name)
 	}
-	p.more("    ", len(facts)-len(shown))
+	shown := reasons[:p.limit(len(reasons))]
+	for _, reason := range shown {
+		list := strings.Join(names[reason], ", ")
+		p.item("    ", "- not known: ", strings.TrimSuffix(list+": "+reason, ": "))
+	}
+	p.more("    ", len(reasons)-len(shown))
 }
 
 func (p *page) limit(length int) int {
