@@ -67,8 +67,8 @@ func read(data []byte, mediaType string) (Text, error) {
 	return Text{JSON: data}, nil
 }
 
-// IsYAML tells YAML's media types from JSON's, which the empty string stands for; any other is an *Error. The spellings that
-// nearly every request has are compared without parsing.
+// IsYAML tells YAML's media types from JSON's, which the empty string stands for; any other is an *Error. The spellings
+// that nearly every request has are compared without parsing.
 func IsYAML(mediaType string) (bool, error) {
 	if mediaType == "" || mediaType == "application/json" {
 		return false, nil

@@ -52,9 +52,11 @@ func badValue(err *json.SemanticError) *Error {
 	seen, number := kindName(err.JSONKind), shorten(string(err.JSONValue), shownBytes)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return errorf(CodeOutOfRange, pointer, "got the number %s; want a whole number from %d to %d", number, math.MinInt64, math.MaxInt64)
+		return errorf(CodeOutOfRange, pointer, "got the number %s; want a whole number from %d to %d", number,
+			math.MinInt64, math.MaxInt64)
 	case errors.Is(err, strconv.ErrSyntax):
-		return errorf(CodeInvalidType, pointer, "got the number %s; want a whole number, without fraction or exponent", number)
+		return errorf(CodeInvalidType, pointer, "got the number %s; want a whole number, without fraction or exponent",
+			number)
 	}
 	if err.Err != nil {
 		return errorf(CodeInvalidValue, pointer, "%v", err.Err)

@@ -12,8 +12,8 @@ import (
 	"github.com/tiergate/tiergate/topology/document"
 )
 
-// FuzzLaunch holds the decoder to three promises: it never panics, all its errors are typed and short, and a launch means
-// the same whether it is written as JSON or as YAML.
+// FuzzLaunch holds the decoder to three promises: it never panics, all its errors are typed and short, and a launch
+// means the same whether it is written as JSON or as YAML.
 func FuzzLaunch(f *testing.F) {
 	f.Add([]byte(twoSparksJSON))
 	f.Add([]byte(twoSparksYAML))

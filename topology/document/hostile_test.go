@@ -13,8 +13,8 @@ import (
 	"github.com/tiergate/tiergate/topology/document"
 )
 
-// Hostile documents must end in an error that says why, in the time and memory that their size deserves. The limits leave
-// room for a slow machine and the race detector; what they catch is exponential or quadratic.
+// Hostile documents must end in an error that says why, in the time and memory that their size deserves. The limits
+// leave room for a slow machine and the race detector; what they catch is exponential or quadratic.
 func TestHostileDocuments(t *testing.T) {
 	const deep = 1_000_000
 	const transfer = `{"engine":{"kv_transfer":`
@@ -139,8 +139,8 @@ func tagDirectives() string {
 	return text.String() + "---\na: 1\n"
 }
 
-// The parser takes well under a second for a document of a quarter of the largest size, whatever it holds. Quadratic time
-// would be minutes.
+// The parser takes well under a second for a document of a quarter of the largest size, whatever it holds. Quadratic
+// time would be minutes.
 func TestLargeYAMLTakesLinearTime(t *testing.T) {
 	fill := func(text string) string { return strings.Repeat(text, document.MaxYAMLBytes/4/len(text)) }
 	for name, text := range map[string]string{

@@ -9,7 +9,8 @@ import (
 
 // Launch decodes one launch document and checks that what every launch must say is there: an engine, an id for every
 // node, and a node for every worker. Ranks are not judged here: an omitted rank is 0, as encoders that drop zero values
-// write it, and the check topology.ranks reports ranks that do not make up the grid. Media types and errors are Decode's.
+// write it, and the check topology.ranks reports ranks that do not make up the grid. Media types and errors are
+// Decode's.
 func Launch(data []byte, mediaType string) (*v1.Launch, error) {
 	text, err := read(data, mediaType)
 	if err != nil {
@@ -61,8 +62,8 @@ func complete(launch *v1.Launch) *Error {
 	return nil
 }
 
-// saysNothing is true for an engine from which no launch could be derived. Without this, a launcher that lost its fields
-// would be told that an engine of one worker may start.
+// saysNothing is true for an engine from which no launch could be derived. Without this, a launcher that lost its
+// fields would be told that an engine of one worker may start.
 func saysNothing(engine *v1.Engine) bool {
 	return len(engine.Command) == 0 && engine.Parallel == nil && engine.Executor == "" && engine.Nnodes == nil &&
 		len(engine.KVTransfer) == 0

@@ -31,8 +31,8 @@ func (t Text) locate(problem *Error) *Error {
 	return problem
 }
 
-// LineOf returns the line of the value that a JSON pointer names, or else of its innermost parent that is there. It is 0
-// for a document that was JSON.
+// LineOf returns the line of the value that a JSON pointer names, or else of its innermost parent that is there. It is
+// 0 for a document that was JSON.
 func (t Text) LineOf(pointer string) int {
 	if len(t.marks) == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// refuseNulls reports the first null that the decoder would have turned into an empty string or a zero: a list element or
-// the value of an environment variable. The text is JSON that was decoded already.
+// refuseNulls reports the first null that the decoder would have turned into an empty string or a zero: a list element
+// or the value of an environment variable. The text is JSON that was decoded already.
 func refuseNulls(data []byte) *Error {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(data))
 	for {

@@ -2,8 +2,8 @@ package document
 
 import "bytes"
 
-// Split cuts a file at the lines that start with ---, which YAML allows nowhere else. Documents without content, such as
-// one that holds only comments, are left out; comments and directives before a --- stay with the document behind it.
+// Split cuts a file at the lines that start with ---, which YAML allows nowhere else. Documents without content, such
+// as one that holds only comments, are left out; comments and directives before a --- stay with the document behind it.
 func Split(file []byte) []Part {
 	var parts []Part
 	part := Part{Data: file, Line: 1}

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpanded bounds what all aliases of a document stand for, in bytes; every node counts for at least nodeBytes. Without
-// it, a few hundred bytes can stand for more than any memory holds.
+// maxExpanded bounds what all aliases of a document stand for, in bytes; every node counts for at least nodeBytes.
+// Without it, a few hundred bytes can stand for more than any memory holds.
 const (
 	maxExpanded = 1 << 20
 	nodeBytes   = 8

@@ -21,8 +21,8 @@ const maxTagDirectives = 16
 
 // FromYAML rewrites one YAML document as JSON text. Plain numbers, booleans and null are what YAML's core schema says,
 // everything else is a string. Aliases and merge keys (<<) are expanded, up to a limit that real documents do not come
-// near. Refused are keys given twice, keys that are neither string, whole number nor boolean, numbers that JSON does not
-// have, tags other than YAML's own for scalars, and more than one document. Every error is an *Error.
+// near. Refused are keys given twice, keys that are neither string, whole number nor boolean, numbers that JSON does
+// not have, tags other than YAML's own for scalars, and more than one document. Every error is an *Error.
 func FromYAML(data []byte) (Text, error) {
 	return Part{Data: data, Line: 1}.Text()
 }

@@ -28,8 +28,8 @@ type start struct {
 	resolved *topology.Engine
 }
 
-// starts lists the engines that the containers of a pod start. A container whose command cannot be followed is an error only
-// if it speaks of vLLM: a pod has other programs beside its engine.
+// starts lists the engines that the containers of a pod start. A container whose command cannot be followed is an error
+// only if it speaks of vLLM: a pod has other programs beside its engine.
 func (r *reader) starts(p *pod) ([]start, error) {
 	var list []start
 	for _, c := range p.Spec.running() {

@@ -19,8 +19,8 @@ type environment struct {
 // configMaps holds the data of the ConfigMaps of a file by name.
 type configMaps map[string]map[string]string
 
-// environmentOf follows the kubelet: what the controller injects comes first, then envFrom, then env, and the last value of
-// a name wins.
+// environmentOf follows the kubelet: what the controller injects comes first, then envFrom, then env, and the last
+// value of a name wins.
 func environmentOf(c *container, p *pod, maps configMaps) *environment {
 	e := &environment{known: map[string]string{}, unknown: map[string]bool{}}
 	command := strings.Join(slices.Concat(c.Command, c.Args), "\n")
@@ -89,8 +89,8 @@ func (e *environment) add(v *envVar, p *pod, maps configMaps) {
 
 var reference = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expand sets a variable to a value in which $(NAME) stands for a variable before it and $$ for a dollar sign. A name that
-// is not there may be one of those that the cluster sets for services.
+// expand sets a variable to a value in which $(NAME) stands for a variable before it and $$ for a dollar sign. A name
+// that is not there may be one of those that the cluster sets for services.
 func (e *environment) expand(name, value string) {
 	known := true
 	text := reference.ReplaceAllStringFunc(value, func(ref string) string {
@@ -120,8 +120,9 @@ func (e *environment) hide(name string) {
 
 var used = regexp.MustCompile(`\$[({]?([A-Za-z_][A-Za-z0-9_]*)`)
 
-// doubt makes the variables unknown that a command uses and that an open source may set: their shell defaults must not be
-// taken. Variables that only vLLM itself reads are not doubted, as nearly every manifest has such a source for its tokens.
+// doubt makes the variables unknown that a command uses and that an open source may set: their shell defaults must not
+// be taken. Variables that only vLLM itself reads are not doubted, as nearly every manifest has such a source for its
+// tokens.
 func (e *environment) doubt(command string) {
 	for _, match := range used.FindAllStringSubmatch(command, -1) {
 		if _, set := e.known[match[1]]; !set {

@@ -14,8 +14,8 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm"
 )
 
-// FuzzRead holds the reader to its promises: it never panics, its errors are typed, and what it reads is a launch that every
-// other part accepts.
+// FuzzRead holds the reader to its promises: it never panics, its errors are typed, and what it reads is a launch that
+// every other part accepts.
 func FuzzRead(f *testing.F) {
 	manifests, err := filepath.Glob("testdata/*.yaml")
 	require.NoError(f, err)

@@ -7,7 +7,8 @@ import (
 	"github.com/tiergate/tiergate/topology"
 )
 
-// maxPods bounds the pods that all engines of a file are listed with, as a size of a few digits could ask for any number.
+// maxPods bounds the pods that all engines of a file are listed with, as a size of a few digits could ask for any
+// number.
 const maxPods = topology.MaxRanks
 
 // run is a number of pods that one template makes.
@@ -39,7 +40,8 @@ func newGroup(id string, runs []run, dress func(run int, within, index int64) *p
 	return g
 }
 
-// pods yields count pods from an index on. Outside the group they are nil: an engine may take pods of other objects too.
+// pods yields count pods from an index on. Outside the group they are nil: an engine may take pods of other objects
+// too.
 func (g *group) pods(first, count int64) iter.Seq[*pod] {
 	return func(yield func(*pod) bool) {
 		index, end := first, first+count
@@ -65,7 +67,8 @@ func (g *group) pods(first, count int64) iter.Seq[*pod] {
 	}
 }
 
-// group reads the engines of a group. Each template may lead one: the pods that the engines before it take are not its own.
+// group reads the engines of a group. Each template may lead one: the pods that the engines before it take are not its
+// own.
 func (r *reader) group(g *group) error {
 	taken, index := int64(0), int64(0)
 	for i, run := range g.runs {
@@ -113,8 +116,8 @@ func (r *reader) add(g *group, s *start, leader *pod, index int64) (end int64, e
 	return index + hosts, nil
 }
 
-// hosts is how many pods the engine takes, 0 where its configuration does not tell. Among pods that were made to run one
-// engine, the executor is known only if it is given or follows from the GPUs: Ray would use the other pods too.
+// hosts is how many pods the engine takes, 0 where its configuration does not tell. Among pods that were made to run
+// one engine, the executor is known only if it is given or follows from the GPUs: Ray would use the other pods too.
 func (s *start) hosts(leader *pod, g *group) int64 {
 	placement, err := topology.Place(&v1.Launch{Engine: s.engine}, s.resolved)
 	if err != nil || !placement.Known {
@@ -128,8 +131,8 @@ func (s *start) hosts(leader *pod, g *group) int64 {
 	return hosts
 }
 
-// launch lists the pods of an engine. Where their number is not known these are all of the group, or one replica. Where a
-// group that was made for the engine has too few, the launch says so by listing too few.
+// launch lists the pods of an engine. Where their number is not known these are all of the group, or one replica. Where
+// a group that was made for the engine has too few, the launch says so by listing too few.
 func (r *reader) launch(g *group, s *start, index, hosts int64) (*v1.Launch, error) {
 	launch := &v1.Launch{Engine: s.engine}
 	first, count := index, hosts

@@ -13,7 +13,8 @@ import (
 	"github.com/tiergate/tiergate/topology/kube"
 )
 
-// Files of a few megabytes can ask for very many pods, templates and engines. What is done must stay linear in their size.
+// Files of a few megabytes can ask for very many pods, templates and engines. What is done must stay linear in their
+// size.
 func TestHostileManifests(t *testing.T) {
 	const engine = `{"name":"c%d","command":["vllm","serve","m","--distributed-executor-backend","ray"]},`
 	engines := func(count int) string {

@@ -17,8 +17,9 @@ func splitImage(image string) (name, tag string) {
 	return name, tag
 }
 
-// engineVersion is vLLM's version by the image's tag, empty in doubt. Only the images of the vLLM project, and mirrors of
-// them under their name, are tagged with it: the tags of others that hold vLLM, such as llm-d's, count something else.
+// engineVersion is vLLM's version by the image's tag, empty in doubt. Only the images of the vLLM project, and mirrors
+// of them under their name, are tagged with it: the tags of others that hold vLLM, such as llm-d's, count something
+// else.
 func engineVersion(image string) string {
 	name, tag := splitImage(image)
 	match := release.FindStringSubmatch(tag)
@@ -28,8 +29,9 @@ func engineVersion(image string) string {
 	return match[1]
 }
 
-// commands lists what a container may run, the likeliest first. Without a command of its own it runs the entrypoint of its
-// image, which is not in the manifest: images with vllm in their name take arguments for vllm serve, or a whole command.
+// commands lists what a container may run, the likeliest first. Without a command of its own it runs the entrypoint of
+// its image, which is not in the manifest: images with vllm in their name take arguments for vllm serve, or a whole
+// command.
 func (p *pod) commands(c *container) [][]string {
 	if len(c.Command) > 0 {
 		return [][]string{slices.Concat(c.Command, c.Args)}

@@ -37,10 +37,11 @@ type kvOffloading struct {
 
 // inferenceService reads the engine of the service and, where prefill is apart, that of prefill.
 //
-// KServe completes the pods from presets of its installation, which are not in the manifest: a container "main" without a
-// command runs vllm serve with the parallelism of the service, what kvCacheOffloading stands for, $VLLM_ADDITIONAL_ARGS and
-// the container's own args. That is assumed here. The size of the presets' /dev/shm differs between versions and stays
-// unknown, unless the template has a volume dshm, which replaces the preset's. (kserve PRs 5599 and 5740.)
+// KServe completes the pods from presets of its installation, which are not in the manifest: a container "main" without
+// a command runs vllm serve with the parallelism of the service, what kvCacheOffloading stands for,
+// $VLLM_ADDITIONAL_ARGS and the container's own args. That is assumed here. The size of the presets' /dev/shm differs
+// between versions and stays unknown, unless the template has a volume dshm, which replaces the preset's. (kserve PRs
+// 5599 and 5740.)
 func (r *reader) inferenceService(o *object) error {
 	var service inferenceService
 	if err := o.text.Extract(&service); err != nil {

@@ -25,7 +25,8 @@ func (w *llmWorkload) preset(spec *podSpec) {
 	line := "exec vllm serve /mnt/models" + w.flags() + " ${KV_TRANSFER_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
 	c.Args = slices.Clone(c.Args)
 	for i, arg := range c.Args {
-		// Older presets pass the arguments on as they are. JSON was then written for them: evaluated, it would lose its quotes.
+		// Older presets pass the arguments on as they are. JSON was then written for them: evaluated, it would lose its
+		// quotes.
 		if strings.HasPrefix(arg, "{") && json.Valid([]byte(arg)) {
 			c.Args[i] = shellQuote(arg)
 		}

@@ -10,8 +10,8 @@ import (
 // runtimeShm is what containerd and CRI-O mount at /dev/shm of a pod that mounts nothing there. Bytes.
 const runtimeShm = 64 << 20
 
-// node is the pod as a node of the launch, seen from one of its containers: a volume at /dev/shm, its GPUs and its memory
-// are the container's own.
+// node is the pod as a node of the launch, seen from one of its containers: a volume at /dev/shm, its GPUs and its
+// memory are the container's own.
 func (p *pod) node(c *container) v1.Node {
 	node := v1.Node{ID: p.id, Shm: p.Spec.shm(c, p.preset), GPUs: c.Resources.accelerators()}
 	if limit := smaller(c.Resources.memory(), p.Spec.Resources.memory()); limit != nil {
@@ -20,8 +20,8 @@ func (p *pod) node(c *container) v1.Node {
 	return node
 }
 
-// shm describes what the container sees at /dev/shm, nil where the manifest does not tell. Pods share it only through their
-// host, so that everything which is neither the runtime's default nor an emptyDir counts as the host's.
+// shm describes what the container sees at /dev/shm, nil where the manifest does not tell. Pods share it only through
+// their host, so that everything which is neither the runtime's default nor an emptyDir counts as the host's.
 func (s *podSpec) shm(c *container, preset bool) *v1.Shm {
 	mounted := ""
 	for _, mount := range c.VolumeMounts {

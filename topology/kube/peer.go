@@ -43,8 +43,8 @@ func (p *peers) node(pod *pod, leads bool) (v1.Node, error) {
 	return pod.node(other.container), nil
 }
 
-// look finds the container of a pod that works for the engine: the one that starts it too, or one that joins it in another
-// way, e.g. through Ray.
+// look finds the container of a pod that works for the engine: the one that starts it too, or one that joins it in
+// another way, e.g. through Ray.
 func (p *peers) look(pod *pod) (*peer, error) {
 	starts, known := p.group.joined[pod.podTemplate]
 	if !known {
@@ -66,8 +66,8 @@ func (s *start) peer() *peer {
 	return &peer{container: s.container, version: s.engine.Version, config: configuration(s.resolved)}
 }
 
-// place lists the workers with what they run, but only where they do not all run the same: else there is nothing to compare,
-// and the placement follows from the configuration.
+// place lists the workers with what they run, but only where they do not all run the same: else there is nothing to
+// compare, and the placement follows from the configuration.
 func (p *peers) place(launch *v1.Launch) {
 	configs, versions := p.differ()
 	if !configs && !versions {
@@ -124,7 +124,8 @@ func configuration(e *topology.Engine) *v1.Configuration {
 	}
 	config := &v1.Configuration{
 		Parallel: &v1.Parallel{
-			Tensor: &e.Tensor, Pipeline: &e.Pipeline, PrefillContext: &e.PrefillContext, DecodeContext: &e.DecodeContext, Data: &e.Data,
+			Tensor: &e.Tensor, Pipeline: &e.Pipeline, Data: &e.Data,
+			PrefillContext: &e.PrefillContext, DecodeContext: &e.DecodeContext,
 		},
 		Executor: e.Executor,
 		Nnodes:   &e.Nnodes,

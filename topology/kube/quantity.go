@@ -30,9 +30,10 @@ var quantityText = regexp.MustCompile(`^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\
 // scales are what the suffixes of a quantity stand for.
 var scales = map[string]*big.Rat{
 	"": big.NewRat(1, 1), "n": big.NewRat(1, 1e9), "u": big.NewRat(1, 1e6), "m": big.NewRat(1, 1e3),
-	"k": power(1000, 1), "M": power(1000, 2), "G": power(1000, 3), "T": power(1000, 4), "P": power(1000, 5), "E": power(1000, 6),
-	"Ki": power(1024, 1), "Mi": power(1024, 2), "Gi": power(1024, 3), "Ti": power(1024, 4), "Pi": power(1024, 5),
-	"Ei": power(1024, 6),
+	"k": power(1000, 1), "M": power(1000, 2), "G": power(1000, 3),
+	"T": power(1000, 4), "P": power(1000, 5), "E": power(1000, 6),
+	"Ki": power(1024, 1), "Mi": power(1024, 2), "Gi": power(1024, 3),
+	"Ti": power(1024, 4), "Pi": power(1024, 5), "Ei": power(1024, 6),
 }
 
 func power(base, exponent int64) *big.Rat {
@@ -45,7 +46,8 @@ const maxDigits = 32
 func parseQuantity(text string) (int64, error) {
 	match := quantityText.FindStringSubmatch(text)
 	if match == nil || len(text) > maxDigits {
-		return 0, fmt.Errorf("quantity %q cannot be read; write a number with a suffix such as Ki, Mi, Gi or G", shorten(text))
+		return 0, fmt.Errorf("quantity %q cannot be read; write a number with a suffix such as Ki, Mi, Gi or G",
+			shorten(text))
 	}
 	number, _ := new(big.Rat).SetString(strings.TrimSuffix(match[1], ".") + match[2])
 	number.Mul(number, scales[match[3]])

@@ -51,8 +51,8 @@ func (g *rayGroup) pods() int64 {
 	return min(max(replicas, 0), maxPods) * min(max(hosts, 1), maxPods)
 }
 
-// ray reads the engines that a Ray cluster runs: those of Serve applications, of a job's entrypoint, and of its containers.
-// Which pod gets which rank is Ray's decision, so that all pods of the cluster are listed.
+// ray reads the engines that a Ray cluster runs: those of Serve applications, of a job's entrypoint, and of its
+// containers. Which pod gets which rank is Ray's decision, so that all pods of the cluster are listed.
 func (r *reader) ray(o *object) error {
 	var ray rayObject
 	if err := o.text.Extract(&ray); err != nil {
@@ -108,8 +108,8 @@ func (c *rayCluster) group(o *object) *group {
 	return g
 }
 
-// idleHead gives a head its number of GPUs where it has none: Ray schedules by num-gpus, and a head that asks for none beside
-// workers that do has none.
+// idleHead gives a head its number of GPUs where it has none: Ray schedules by num-gpus, and a head that asks for none
+// beside workers that do has none.
 func (c *rayCluster) idleHead() {
 	working := false
 	for i := range c.Workers {

@@ -35,8 +35,8 @@ type llmConfig struct {
 	} `json:"runtime_env"`
 }
 
-// serveApplications reads the engines of a RayService. Applications of other shapes are passed over: what their code does is
-// not in the manifest.
+// serveApplications reads the engines of a RayService. Applications of other shapes are passed over: what their code
+// does is not in the manifest.
 func (r *reader) serveApplications(g *group, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/tiergate/tiergate/topology/document"
 )
 
-// Read finds the engines of a manifest: YAML documents separated by ---, or JSON, with one object each or a List. Objects
-// that create no pods are skipped, except that ConfigMaps give their values to the containers that refer to them. A file
-// without an engine is an error with ErrNoEngine in its chain. All errors are *Error.
+// Read finds the engines of a manifest: YAML documents separated by ---, or JSON, with one object each or a List.
+// Objects that create no pods are skipped, except that ConfigMaps give their values to the containers that refer to
+// them. A file without an engine is an error with ErrNoEngine in its chain. All errors are *Error.
 func Read(data []byte) ([]Engine, error) {
 	objects, err := split(data)
 	if err != nil {
@@ -48,8 +48,10 @@ func (o *object) name() string { return o.header.object() }
 // split parses the objects of a file, those of Lists included.
 func split(data []byte) ([]object, error) {
 	if len(data) > document.MaxBytes {
-		return nil, &Error{Code: document.CodeTooLarge, Detail: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data),
-			document.MaxBytes)}
+		return nil, &Error{
+			Code:   document.CodeTooLarge,
+			Detail: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data), document.MaxBytes),
+		}
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' && jsontext.Value(data).IsValid() {
 		return unpack(nil, document.Text{JSON: data}, 0)

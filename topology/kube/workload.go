@@ -28,8 +28,8 @@ var workloadKinds = map[string]bool{
 	"Job": true, "CronJob": true,
 }
 
-// workload reads a controller whose pods are replicas of one template. Each is an engine of its own, unless the engine says
-// that it takes several: then these are the first replicas.
+// workload reads a controller whose pods are replicas of one template. Each is an engine of its own, unless the engine
+// says that it takes several: then these are the first replicas.
 func (r *reader) workload(o *object) error {
 	var w workload
 	if err := o.text.Extract(&w); err != nil {
