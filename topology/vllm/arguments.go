@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"math"
 	"regexp"
 	"strings"
 
@@ -16,6 +17,8 @@ type occurrence struct {
 	at             int
 	// on is the value of a boolean flag.
 	on bool
+	// refused tells a value that vLLM would not read.
+	refused bool
 }
 
 // arguments are what an engine's command line sets.
@@ -36,7 +39,7 @@ type arguments struct {
 // scanner reads arguments in the order in which argparse does.
 type scanner struct {
 	*arguments
-	tokens []string
+	tokens []token
 	i      int
 	// serves tells that the model may be given by position, model that it was.
 	serves, model bool
@@ -48,13 +51,13 @@ type scanner struct {
 func scan(p shell.Program, u *shell.Unknowns) *arguments {
 	rest, serves, _ := engineArgs(p.Args)
 	a := &arguments{Unknowns: u, program: p, offset: len(p.Args) - len(rest), unseenAt: -1}
-	s := &scanner{arguments: a, tokens: rest, serves: serves}
+	s := &scanner{arguments: a, tokens: a.takeDotted(rest), serves: serves}
 	for ; s.i < len(s.tokens); s.i++ {
-		if s.tokens[s.i] == "--" {
+		if s.tokens[s.i].text == "--" {
 			s.rest(s.tokens[s.i+1:])
 			break
 		}
-		s.token(s.tokens[s.i])
+		s.token(s.tokens[s.i].text)
 	}
 	if config := &a.flags[flagConfig]; config.given {
 		// vLLM puts what the file holds before the arguments of the command line.
@@ -78,7 +81,7 @@ func (s *scanner) token(token string) {
 	case !isOption(token):
 		s.model = s.model || !wanted
 	default:
-		s.option(normalize(token))
+		s.option(token)
 	}
 }
 
@@ -105,19 +108,15 @@ func (s *scanner) unsure(token string, wanted bool) bool {
 	} else {
 		reason += ", and it may be a flag itself"
 	}
-	s.see(reason, s.i)
+	s.see(reason, s.tokens[s.i].at)
 	return true
 }
 
 // option reads a flag and, where it takes one, its value.
 func (s *scanner) option(token string) {
 	name, value, assigned := strings.Cut(token, "=")
-	if strings.Contains(name, ".") && strings.HasPrefix(name, "-") && !isNegative(name) {
-		s.dottedOption(name, value, assigned)
-		return
-	}
-	if attached := name[:min(2, len(name))]; len(name) > 2 && (attached == "-n" || attached == "-r") {
-		name, value, assigned = attached, strings.TrimPrefix(token[2:], "="), true
+	if isAttached(token) {
+		name, value, assigned = token[:2], strings.TrimPrefix(token[2:], "="), true
 	}
 	id, negated := findFlag(name)
 	switch {
@@ -130,7 +129,7 @@ func (s *scanner) option(token string) {
 				Fix: "write " + base + " " + name[len(base):]})
 		}
 		s.wants = !assigned && takesValue(name)
-	case flags[id].boolean:
+	case flags[id].kind == boolean:
 		if assigned {
 			s.refuse(topology.Refusal{Setting: name, Value: s.Reveal(value), Reason: "ignored explicit argument: the flag takes no value",
 				Fix: "write " + name + " alone"})
@@ -139,32 +138,61 @@ func (s *scanner) option(token string) {
 		s.set(id, occurrence{spelled: name, on: !negated})
 	case assigned:
 		s.set(id, occurrence{spelled: name, value: value})
-	case s.i+1 < len(s.tokens) && !isOption(s.tokens[s.i+1]):
-		s.set(id, occurrence{spelled: name, value: s.tokens[s.i+1]})
+	case s.i+1 < len(s.tokens) && !isOption(s.tokens[s.i+1].text):
+		s.set(id, occurrence{spelled: name, value: s.tokens[s.i+1].text})
 		s.i++
 	default:
 		s.refuse(topology.Refusal{Setting: name, Reason: "expected one argument", Fix: "give " + name + " a value"})
 	}
 }
 
+// set records a flag. vLLM reads the value at once, so that a bad one is refused though a better one follows.
 func (s *scanner) set(id flagID, o occurrence) {
-	o.given, o.at = true, s.i
+	o.given, o.at = true, s.tokens[s.i].at
+	if reason, fix := fault(flags[id].kind, o); reason != "" && !shell.IsUnknown(o.value) {
+		o.refused = true
+		s.refuse(topology.Refusal{Check: flags[id].check, Setting: o.spelled, Value: shorten(o.value), Reason: reason, Fix: fix})
+	}
 	s.flags[id] = o
 }
 
+// fault says why vLLM would not read the value of a flag, and what to write instead.
+func fault(kind valueKind, o occurrence) (reason, fix string) {
+	switch kind {
+	case integer:
+		switch _, ok := parseInt(o.value); {
+		case ok:
+		case strings.Contains(o.value, "$"):
+			return "invalid int value", "no shell replaces the variable here: write $(NAME) where Kubernetes starts the command, " +
+				"or run it with sh -c"
+		default:
+			return "invalid int value", "give a whole number, e.g. " + o.spelled + " 2"
+		}
+	case gibibytes:
+		if f, ok := parseFloat(o.value); !isNone(o.value) && (!ok || math.IsInf(f, 0) || math.IsNaN(f)) {
+			return "it cannot be converted to a number of GiB", "give a number of GiB without a unit, e.g. " + o.spelled + " 10"
+		}
+	case backend:
+		if _, ok := offloadingBackends[o.value]; !ok {
+			return "invalid choice", "choose native or lmcache"
+		}
+	}
+	return "", ""
+}
+
 // refuse records what vLLM's parser would not accept.
-func (s *scanner) refuse(r topology.Refusal) {
+func (a *arguments) refuse(r topology.Refusal) {
 	if r.Check == "" {
 		r.Check = checkParallel
 	}
-	s.refusals = append(s.refusals, r)
+	a.refusals = append(a.refusals, r)
 }
 
 // rest reads what follows --: positional arguments only. vLLM takes one of them, the model.
-func (s *scanner) rest(tokens []string) {
+func (s *scanner) rest(tokens []token) {
 	for _, token := range tokens {
-		name, _, _ := strings.Cut(normalize(token), "=")
-		if id, _ := findFlag(name); isOption(token) && id >= 0 {
+		name, _, _ := strings.Cut(token.text, "=")
+		if id, _ := findFlag(name); isOption(token.text) && id >= 0 {
 			s.refuse(topology.Refusal{Setting: name, Reason: "unrecognized arguments: flags after -- are positional",
 				Fix: "move it before --"})
 		}
@@ -191,7 +219,12 @@ func isOption(token string) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(token, "=")
-	return !strings.Contains(name, " ")
+	return isAttached(token) || !strings.Contains(name, " ")
+}
+
+// isAttached tells whether a token is one of the aliases of a single letter with its value behind it.
+func isAttached(token string) bool {
+	return len(token) > 2 && (strings.HasPrefix(token, "-n") || strings.HasPrefix(token, "-r"))
 }
 
 // normalize writes the name of a long flag with dashes, up to the first dot.

@@ -97,26 +97,17 @@ func (b *builder) number(id flagID, field *int64) (n *int64, known bool) {
 	case !o.given:
 		return field, true
 	}
-	got, ok := parseInt(o.value)
-	if !ok {
-		b.refuse(topology.Refusal{Check: checkParallel, Setting: o.spelled, Value: shorten(o.value),
-			Reason: "invalid int value", Fix: numberFix(o)})
+	if o.refused {
 		if field == nil {
 			b.unresolve(flags[id].setting, "the value of "+o.spelled+" cannot be read")
 		}
 		return field, field != nil
 	}
+	got, _ := parseInt(o.value)
 	if field != nil && *field != got {
 		b.contradict(flags[id].setting, fmt.Sprint(*field), o)
 	}
 	return &got, true
-}
-
-func numberFix(o occurrence) string {
-	if strings.Contains(o.value, "$") {
-		return "no shell replaces the variable here: write $(NAME) where Kubernetes starts the command, or run it with sh -c"
-	}
-	return "give a whole number, e.g. " + o.spelled + " 2"
 }
 
 func (b *builder) size(id flagID, field *int64, absent int64) int64 {

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tiergate/tiergate/topology"
@@ -15,38 +16,64 @@ type dottedHead struct {
 	object value
 }
 
-// dottedOption reads --flag.key.key value. Whatever the next token is, it is the value.
-func (s *scanner) dottedOption(name, text string, assigned bool) {
-	missing := !assigned && s.i+1 == len(s.tokens)
-	if !assigned && !missing {
-		s.i++
-		text = s.tokens[s.i]
+// token is one argument, with its place among all of them.
+type token struct {
+	text string
+	at   int
+}
+
+// takeDotted takes the dotted flags and their values out of the arguments, as vLLM does before it reads any other. Whatever
+// follows a dotted flag is its value; a negative number with a fraction counts as such a flag too.
+func (a *arguments) takeDotted(args []string) []token {
+	rest := make([]token, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		text := normalize(args[i])
+		name, value, assigned := strings.Cut(text, "=")
+		if !strings.HasPrefix(name, "-") || !strings.Contains(name, ".") {
+			rest = append(rest, token{text, i})
+			continue
+		}
+		missing := !assigned && i+1 == len(args)
+		if !assigned && !missing {
+			i++
+			value = normalize(args[i])
+		}
+		if head, keys, _ := strings.Cut(name, "."); isTransfer(head) {
+			a.setDotted(head, keys, value, missing)
+		}
 	}
-	head, keys, _ := strings.Cut(name, ".")
-	if id, _ := findFlag(head); id != flagTransfer {
-		return
-	}
+	return rest
+}
+
+func isTransfer(name string) bool {
+	id, _ := findFlag(name)
+	return id == flagTransfer
+}
+
+// setDotted merges one dotted flag into those with the same head.
+func (a *arguments) setDotted(head, keys, text string, missing bool) {
+	name := head + "." + keys
 	if missing {
-		s.refuse(topology.Refusal{Check: checkOffload, Setting: name, Reason: "a dotted key needs a value",
+		a.refuse(topology.Refusal{Check: checkOffload, Setting: name, Reason: "a dotted key needs a value",
 			Fix: "give " + name + " a value"})
 		return
 	}
-	v := s.dottedValue(text, strings.HasSuffix(keys, "+"))
+	v := dottedValue(text, strings.HasSuffix(keys, "+"))
 	path := strings.Split(strings.TrimSuffix(keys, "+"), ".")
 	for i := range path {
 		v = value{kind: '{', members: []member{{path[len(path)-1-i], v}}}
 	}
-	for i := range s.dotted {
-		if s.dotted[i].name == head {
-			s.dotted[i].object.update(v)
+	for i := range a.dotted {
+		if a.dotted[i].name == head {
+			a.dotted[i].object.update(v)
 			return
 		}
 	}
-	s.dotted = append(s.dotted, dottedHead{head, name, v})
+	a.dotted = append(a.dotted, dottedHead{head, name, v})
 }
 
-// dottedValue reads the value of a dotted key: a list of texts behind a plus; else JSON, a number with a unit, or text.
-func (s *scanner) dottedValue(text string, list bool) value {
+// dottedValue reads the value of a dotted key: a list of texts behind a plus; else JSON, a whole number, or text.
+func dottedValue(text string, list bool) value {
 	if list {
 		out := value{kind: '['}
 		for item := range strings.SplitSeq(text, ",") {
@@ -59,6 +86,9 @@ func (s *scanner) dottedValue(text string, list bool) value {
 	}
 	if number, ok := humanInt(strings.TrimSpace(text)); ok {
 		return value{kind: '0', text: number}
+	}
+	if n, ok := parseInt(text); ok {
+		return value{kind: '0', text: strconv.FormatInt(n, 10)}
 	}
 	return value{kind: '"', text: text}
 }

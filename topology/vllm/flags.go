@@ -41,49 +41,63 @@ const (
 type flag struct {
 	name, unique   string
 	alias, unalias string
-	// setting is what becomes unresolved with the flag's value.
-	setting string
-	// boolean flags take no value; with a negative form they are also written --no-name.
-	boolean, negative bool
+	kind           valueKind
+	// setting is what becomes unresolved with the flag's value, and check reports a value that vLLM would not read.
+	setting, check string
+	// negative tells a boolean flag that is also written --no-name.
+	negative bool
 }
+
+// valueKind is what vLLM makes of a flag's value.
+type valueKind int
+
+const (
+	words valueKind = iota
+	// boolean flags take no value.
+	boolean
+	integer
+	gibibytes
+	// backend is one of offloadingBackends.
+	backend
+)
 
 var flags = [flagCount]flag{
 	flagTensor: {name: "--tensor-parallel-size", unique: "--te", alias: "-tp", unalias: "-t",
-		setting: topology.SettingTensor},
+		setting: topology.SettingTensor, check: checkParallel, kind: integer},
 	flagPipeline: {name: "--pipeline-parallel-size", unique: "--pi", alias: "-pp", unalias: "-pp",
-		setting: topology.SettingPipeline},
+		setting: topology.SettingPipeline, check: checkParallel, kind: integer},
 	flagPrefillContext: {name: "--prefill-context-parallel-size", unique: "--prefill-c", alias: "-pcp", unalias: "-pc",
-		setting: topology.SettingPrefillContext},
+		setting: topology.SettingPrefillContext, check: checkParallel, kind: integer},
 	flagDecodeContext: {name: "--decode-context-parallel-size", unique: "--dec", alias: "-dcp", unalias: "-dcp",
-		setting: topology.SettingDecodeContext},
+		setting: topology.SettingDecodeContext, check: checkParallel, kind: integer},
 	flagData: {name: "--data-parallel-size", unique: "--data-parallel-size", alias: "-dp", unalias: "-dp",
-		setting: topology.SettingData},
+		setting: topology.SettingData, check: checkParallel, kind: integer},
 	flagDataLocal: {name: "--data-parallel-size-local", unique: "--data-parallel-size-", alias: "-dpl", unalias: "-dpl",
-		setting: topology.SettingDataLocal},
+		setting: topology.SettingDataLocal, check: checkParallel, kind: integer},
 	flagDataRank: {name: "--data-parallel-rank", unique: "--data-parallel-ra", alias: "-dpn", unalias: "-dpn",
-		setting: topology.SettingDataRank},
+		setting: topology.SettingDataRank, check: checkParallel, kind: integer},
 	flagDataStartRank: {name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr", unalias: "-dpr",
-		setting: topology.SettingDataStartRank},
+		setting: topology.SettingDataStartRank, check: checkParallel, kind: integer},
 	// With an unknown backend it is the placement that is unknown, as it is with an unknown number of local replicas.
 	flagDataBackend: {name: "--data-parallel-backend", unique: "--data-parallel-b", alias: "-dpb", unalias: "-dpb",
 		setting: topology.SettingDataLocal},
 	flagHybridLB: {name: "--data-parallel-hybrid-lb", unique: "--data-parallel-h", alias: "-dph", unalias: "-dph",
-		boolean: true, negative: true},
+		kind: boolean, negative: true},
 	flagExternalLB: {name: "--data-parallel-external-lb", unique: "--data-parallel-e", alias: "-dpe", unalias: "-dpe",
-		boolean: true, negative: true},
+		kind: boolean, negative: true},
 	flagNnodes: {name: "--nnodes", unique: "--nn", alias: "-n", unalias: "-n",
-		setting: topology.SettingNnodes},
+		setting: topology.SettingNnodes, check: checkParallel, kind: integer},
 	flagNodeRank: {name: "--node-rank", unique: "--nod", alias: "-r", unalias: "-r",
-		setting: topology.SettingNodeRank},
+		setting: topology.SettingNodeRank, check: checkParallel, kind: integer},
 	flagExecutor: {name: "--distributed-executor-backend", unique: "--distributed-e",
 		setting: topology.SettingExecutor},
-	flagHeadless: {name: "--headless", unique: "--hea", boolean: true},
+	flagHeadless: {name: "--headless", unique: "--hea", kind: boolean},
 	flagTransfer: {name: "--kv-transfer-config", unique: "--kv-t",
 		setting: topology.SettingTransfer},
 	flagOffloadingSize: {name: "--kv-offloading-size", unique: "--kv-offloading-s",
-		setting: topology.SettingTransfer},
+		setting: topology.SettingTransfer, check: checkOffload, kind: gibibytes},
 	flagOffloadingBackend: {name: "--kv-offloading-backend", unique: "--kv-offloading-b",
-		setting: topology.SettingTransfer},
+		setting: topology.SettingTransfer, check: checkOffload, kind: backend},
 	flagConfig: {name: "--config", unique: "--config"},
 }
 
@@ -140,7 +154,7 @@ var valueless = map[string]bool{
 // it, and one that does not is no flag.
 func takesValue(name string) bool {
 	if id, _ := findFlag(name); id >= 0 {
-		return !flags[id].boolean
+		return flags[id].kind != boolean
 	}
 	return !valueless[name] && !strings.HasPrefix(name, "--no-") && !strings.HasPrefix(name, "--enable-") &&
 		!strings.HasPrefix(name, "--disable-")

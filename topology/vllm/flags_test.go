@@ -81,7 +81,7 @@ func TestHowArgumentsAreRead(t *testing.T) {
 		"-tp +4":                           "tp=4",
 		"--unknown -tp 2":                  "tp=2",
 		"--unknown 5 -tp 2":                "tp=2",
-		"--unknown -0.5 -tp 2":             "tp=2",
+		"--unknown -0.5 -tp=2 -pp 2":       "pp=2",
 		"--unknown=-tp -pp 2":              "pp=2",
 		"--served-model-name a b -tp 2":    "tp=2",
 		"--compilation-config.level 3":     "",

@@ -167,13 +167,11 @@ func (b *builder) offloadingSize() (*float64, bool) {
 		b.unresolve(topology.SettingTransfer, reason)
 		return nil, false
 	}
-	size, ok := parseFloat(o.value)
-	if !ok || math.IsInf(size, 0) || math.IsNaN(size) {
-		b.refuse(topology.Refusal{Check: checkOffload, Setting: o.spelled, Value: shorten(o.value),
-			Reason: "it cannot be converted to a number of GiB", Fix: "give a number of GiB without a unit, e.g. " + o.spelled + " 10"})
+	if o.refused {
 		b.unresolve(topology.SettingTransfer, "the value of "+o.spelled+" cannot be read")
 		return nil, false
 	}
+	size, _ := parseFloat(o.value)
 	return &size, true
 }
 
@@ -200,29 +198,34 @@ func (b *builder) mergeOffloading(root *value, gib float64) bool {
 	return true
 }
 
-// offloadingConnector is the connector that --kv-offloading-backend stands for.
+// offloadingBackends are the values of --kv-offloading-backend with the connector that they stand for. lmcache_mp is in
+// tests of versions after 0.33.
+var offloadingBackends = map[string]string{
+	"native": "OffloadingConnector", "lmcache": "LMCacheMPConnector", "lmcache_mp": "LMCacheMPConnector",
+}
+
+// offloadingConnector is the connector that --kv-offloading-backend stands for, and whether it is one of vLLM's own, which
+// gets the size.
 func (b *builder) offloadingConnector() (name string, native, ok bool) {
 	o := b.args.flags[flagOffloadingBackend]
-	if reason := b.unknowns.Reason(o.value); reason != "" {
-		b.unresolve(topology.SettingTransfer, reason)
-		return "", false, false
+	reason := b.unknowns.Reason(o.value)
+	if o.refused {
+		reason = "the value of " + o.spelled + " cannot be read"
 	}
 	switch {
+	case reason != "":
+		b.unresolve(topology.SettingTransfer, reason)
+		return "", false, false
 	case !o.given || o.value == "native":
 		simple, ok := b.simpleOffload()
 		if simple {
 			return "SimpleCPUOffloadConnector", true, ok
 		}
-		return "OffloadingConnector", true, ok
+		return offloadingBackends["native"], true, ok
 	case o.value == "lmcache" && !isVersion(b.engine.Version, 0, 23):
 		return "LMCacheConnectorV1", false, true
-	case o.value == "lmcache" || o.value == "lmcache_mp":
-		return "LMCacheMPConnector", false, true
 	}
-	b.refuse(topology.Refusal{Check: checkOffload, Setting: o.spelled, Value: shorten(o.value),
-		Reason: "invalid choice", Fix: "choose native or lmcache"})
-	b.unresolve(topology.SettingTransfer, "the value of "+o.spelled+" cannot be read")
-	return "", false, false
+	return offloadingBackends[o.value], false, true
 }
 
 // simpleOffload reads VLLM_USE_SIMPLE_KV_OFFLOAD, a number that is true unless it is 0.
