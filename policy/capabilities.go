@@ -38,10 +38,17 @@ var nativeBuiltins = []string{
 }
 
 // capabilities are what a policy may use; with them the compiler itself refuses the rest.
-var capabilities = sync.OnceValue(func() *ast.Capabilities {
+var capabilities = sync.OnceValue(func() *ast.Capabilities { return only(hostBuiltins, nativeBuiltins) })
+
+// testCapabilities also have what OPA's test runner writes into the rules that it runs in the interpreter.
+var testCapabilities = sync.OnceValue(func() *ast.Capabilities {
+	return only(hostBuiltins, nativeBuiltins, []string{"internal.test_case"})
+})
+
+func only(lists ...[]string) *ast.Capabilities {
 	all := ast.CapabilitiesForThisVersion()
 	allowed := map[string]bool{}
-	for _, list := range [][]string{hostBuiltins, nativeBuiltins} {
+	for _, list := range lists {
 		for _, name := range list {
 			allowed[name] = true
 		}
@@ -55,6 +62,6 @@ var capabilities = sync.OnceValue(func() *ast.Capabilities {
 	}
 	out.AllowNet = []string{}
 	return &out
-})
+}
 
 func builtins() host.Builtins { return host.Builtins{Lookup: topdown.GetBuiltin} }

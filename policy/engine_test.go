@@ -280,3 +280,38 @@ func TestBadOptions(t *testing.T) {
 	require.EqualError(t, err, "policy options: max pages is 1, allowed are 16 to 65536\n"+
 		"budget is -1, allowed is a positive number of steps\ninstances is -1, allowed is 0 or more")
 }
+
+// TestMissingNeeds: a need that the facts lack gives what the check declares, never a pass; false is a fact.
+func TestMissingNeeds(t *testing.T) {
+	check := func(missing, need string) string {
+		return strings.Replace(siteCheck("needy", "default applies := true\n\nviolations contains {\"message\": \"m\"} if false\n"+quiet),
+			"enforcement: deny\n", "enforcement: deny\n#   missing: "+missing+"\n#   needs: [input.engine.executor_given, "+need+"]\n", 1)
+	}
+	for _, tc := range []struct {
+		missing, need, outcome string
+		facts                  []string
+	}{
+		{v1.Unknown, "input.configurations", v1.Unknown, []string{"configurations"}},
+		{v1.NotApplicable, "input.engine.parallel.data_local", v1.NotApplicable, []string{"engine.parallel.data_local"}},
+		{v1.Unknown, "input.engine.headless", v1.Pass, nil},
+		{v1.Unknown, "input.workers", v1.Pass, nil},
+	} {
+		t.Run(tc.need, func(t *testing.T) {
+			e := newEngine(t, Options{Sources: site(map[string]string{"needy.rego": check(tc.missing, tc.need)})})
+			v := decide(t, e, twoNodes(t, "gpu-a", "gpu-a"))
+			c := result(t, v, "site.needy")
+			assert.Equal(t, tc.outcome, c.Outcome)
+			assert.Equal(t, tc.facts, c.Missing)
+			assert.Equal(t, tc.outcome == v1.Unknown, v.Outcome == v1.Unknown)
+		})
+	}
+}
+
+func TestShippedTestsHoldInBothEngines(t *testing.T) {
+	results, err := Test(t.Context(), nil, TestOptions{})
+	require.NoError(t, err)
+	require.NotEmpty(t, results)
+	for _, r := range results {
+		assert.Equal(t, TestPass, r.Outcome, "%s: %s", r.Name, r.Detail)
+	}
+}

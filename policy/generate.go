@@ -44,8 +44,11 @@ func writeResult(b *strings.Builder, i int, c *Check) {
 		unknown = fmt.Sprintf("%s | missing_%d", unknown, i)
 	}
 	fmt.Fprintf(b, "else := data.tiergate.judge(%q, %s.violations, %s) if %s.applies == true\n", c.ID, doc, unknown, doc)
-	for _, need := range c.Needs {
-		fmt.Fprintf(b, "\nmissing_%d contains %q if not type_name(%s)\n", i, strings.TrimPrefix(need, "input."), need)
+	for j, need := range c.Needs {
+		// The rule in between is needed: Rego takes input.x out of `not type_name(input.x)` and then finds the whole body
+		// undefined where it meant to find out.
+		fmt.Fprintf(b, "\nmissing_%d contains %q if not given_%d_%d\n", i, strings.TrimPrefix(need, "input."), i, j)
+		fmt.Fprintf(b, "\ngiven_%d_%d if type_name(%s)\n", i, j, need)
 	}
 }
 

@@ -118,7 +118,7 @@ func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([
 	if err != nil {
 		return nil, err
 	}
-	compiler := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true)
+	compiler := ast.NewCompiler().WithCapabilities(testCapabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true)
 	modules, err := p.modules()
 	if err != nil {
 		return nil, err
