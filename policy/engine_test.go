@@ -315,3 +315,13 @@ func TestShippedTestsHoldInBothEngines(t *testing.T) {
 		assert.Equal(t, TestPass, r.Outcome, "%s: %s", r.Name, r.Detail)
 	}
 }
+
+// TestEverySizeOfPolicyLoads turns each check off in turn: where OPA's data segments end, and with them the memory that a
+// module needs from the start, depends on how much policy there is.
+func TestEverySizeOfPolicyLoads(t *testing.T) {
+	info, err := newEngine(t, Options{}).Info()
+	require.NoError(t, err)
+	for _, c := range info.Checks {
+		newEngine(t, Options{Data: []byte(`{settings: {disabled: [{id: ` + c.ID + `, owner: ada, reason: test}]}}`)})
+	}
+}

@@ -62,6 +62,7 @@ const (
 	sectionGlobal   = 6
 	sectionExport   = 7
 	sectionCode     = 10
+	sectionData     = 11
 )
 
 // header is the magic number and the version.

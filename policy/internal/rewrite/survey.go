@@ -45,6 +45,8 @@ func (m *rewriter) survey(sections []section) error {
 			m.functions = m.importedFunctions + (&reader{b: s.body}).u32()
 		case sectionGlobal:
 			m.globals = (&reader{b: s.body}).u32()
+		case sectionData:
+			err = m.readData(s.body)
 		case sectionCustom:
 			err = m.readNames(s.body)
 		}
