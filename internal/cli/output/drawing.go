@@ -30,6 +30,9 @@ func newDrawing(l *Layout, rows []row, width int) *drawing {
 	for _, r := range rows {
 		d.headWidth = max(d.headWidth, len(d.head(r)))
 	}
+	if d.headWidth > 0 {
+		d.headWidth += 2 // the gap before the cells
+	}
 	letters := map[string]string{}
 	for i, n := range l.placement.Nodes() {
 		letters[n.Node] = letter(i)
@@ -61,7 +64,7 @@ func (d *drawing) fits(rows []row) bool {
 		}
 	}
 	for _, r := range rows {
-		used := len(gridIndent) + d.headWidth + 2 + kindsWidth
+		used := len(gridIndent) + d.headWidth + kindsWidth
 		for _, p := range d.parts(r) {
 			used += visible(p.text) + 1
 		}
@@ -135,7 +138,7 @@ func (d *drawing) header() string {
 	if d.runs || d.layout.grid.Tensor == 1 {
 		return ""
 	}
-	line := strings.Repeat(" ", d.headWidth+2)
+	line := strings.Repeat(" ", d.headWidth)
 	for t := range d.layout.grid.Tensor {
 		line += fmt.Sprintf("%-*s", d.rankWidth+1+d.labelWidth+2, fmt.Sprintf("tp%d", t))
 	}
@@ -144,7 +147,7 @@ func (d *drawing) header() string {
 
 // row draws one row; of runs that are too long even so it says how many ranks are left out.
 func (d *drawing) row(r row, style Style) string {
-	line, used := fmt.Sprintf("%-*s  ", d.headWidth, d.head(r)), len(gridIndent)+d.headWidth+2+kindsWidth
+	line, used := pad(d.head(r), d.headWidth), len(gridIndent)+d.headWidth+kindsWidth
 	const cut = len("... 65536 more")
 	for i, p := range d.parts(r) {
 		used += visible(p.text) + 1

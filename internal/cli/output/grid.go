@@ -104,20 +104,20 @@ func (p *page) legend(l *Layout, d *drawing, rows []row) {
 	for node := range drawn {
 		nameWidth, letterWidth = max(nameWidth, visible(clean(node))), max(letterWidth, len(d.letters[node]))
 	}
-	var entries []string
+	var entries []entry
 	for _, n := range nodes {
 		if !drawn[n.Node] {
 			continue
 		}
 		domain := l.domainOf[n.Node]
-		entry := p.domain(domain, pad(clean(n.Node), nameWidth)) + "  " + topology.RankList(n.Ranks)
+		e := entry{head: p.domain(domain, pad(clean(n.Node), nameWidth)), text: " " + topology.RankList(n.Ranks)}
 		if letterWidth > 0 {
-			entry = p.domain(domain, pad(d.letters[n.Node], letterWidth)) + " = " + entry
+			e.head = p.domain(domain, pad(d.letters[n.Node], letterWidth)) + " = " + e.head
 		}
 		if others := l.sharing(n.Node); others != "" {
-			entry += ", shares /dev/shm with " + others
+			e.text += ", shares /dev/shm with " + others
 		}
-		entries = append(entries, entry)
+		entries = append(entries, e)
 	}
 	p.columns(gridIndent, entries)
 	if rest := len(nodes) - len(entries); rest > 0 {

@@ -42,18 +42,29 @@ func (p *page) item(indent, lead, text string) {
 	}
 }
 
+// entry is a text behind a head that may be painted.
+type entry struct{ head, text string }
+
+func (e entry) width() int { return visible(e.head) + 1 + visible(e.text) }
+
 // columns writes entries in as many columns as the page has room for, line by line.
-func (p *page) columns(indent string, entries []string) {
+func (p *page) columns(indent string, entries []entry) {
 	const gap = 3
-	width := gap
-	for _, entry := range entries {
-		width = max(width, visible(entry)+gap)
+	width := 0
+	for _, e := range entries {
+		width = max(width, e.width())
 	}
-	perLine := max((p.Width-len(indent)+gap)/width, 1)
+	perLine := (p.Width - len(indent) + gap) / (width + gap)
+	if perLine < 2 {
+		for _, e := range entries {
+			p.heading(indent, e.head, e.text)
+		}
+		return
+	}
 	for line := range slices.Chunk(entries, perLine) {
 		text := ""
-		for _, entry := range line {
-			text += entry + strings.Repeat(" ", width-visible(entry))
+		for _, e := range line {
+			text += e.head + " " + pad(e.text, width-visible(e.head)-1+gap)
 		}
 		p.text(indent, text)
 	}
