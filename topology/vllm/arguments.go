@@ -94,9 +94,9 @@ func (s *scanner) unsure(token string, wanted bool) bool {
 		// It is the value of a flag that changes no verdict. Written without quotes it could be more, but a command in which
 		// it is would rarely work; what follows a flag that takes a value is taken for one.
 		return true
-	case assigned && !shell.IsUnknown(name) && isOption(name):
+	case assigned && !shell.IsUnknown(name) && isOption(name), isAttached(token):
 		return false
-	case !shell.BeginsUnknown(token) && !splits:
+	case !splits && !shell.BeginsUnknown(token) && token[0] != '-':
 		return false
 	case !splits && s.serves && !s.model:
 		s.model = true

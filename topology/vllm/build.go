@@ -74,10 +74,7 @@ func (b *builder) given(id flagID) (o occurrence, reason string) {
 		return occurrence{}, ""
 	}
 	o = b.args.flags[id]
-	switch {
-	case o.given && o.at > b.args.unseenAt:
-		return o, b.unknowns.Reason(o.value)
-	case b.args.unseen != "":
+	if b.args.unseen != "" && (!o.given || o.at < b.args.unseenAt) {
 		return occurrence{}, b.args.unseen
 	}
 	return o, b.unknowns.Reason(o.value)
@@ -131,10 +128,15 @@ func (b *builder) on(id flagID) bool {
 
 // contradict reports a field that says otherwise than the command.
 func (b *builder) contradict(setting, field string, o occurrence) {
+	b.fail(setting, fmt.Sprintf("%s is %s, but the command at %s gives %s %s", setting, field, b.args.place(o), o.spelled,
+		showText(b.unknowns.Reveal(o.value))))
+}
+
+// fail keeps the first contradiction.
+func (b *builder) fail(setting, detail string) {
 	if b.err == nil {
 		b.err = &Error{Code: CodeContradiction, Pointer: "/" + strings.ReplaceAll(setting, ".", "/"),
-			Detail: fmt.Sprintf("%s is %s, but the command at %s gives %s %s; remove one of them or make them equal", setting, field,
-				b.args.place(o), o.spelled, showText(b.unknowns.Reveal(o.value)))}
+			Detail: detail + "; remove one of them or make them equal"}
 	}
 }
 
@@ -173,8 +175,8 @@ func (b *builder) dataFromEnv(field *int64) {
 		e.Data = 0
 	case n == nil || *n == 1:
 	case field != nil:
-		b.err = &Error{Code: CodeContradiction, Pointer: "/engine/parallel/data", Detail: fmt.Sprintf("%s is 1, but "+
-			"engine.env.VLLM_DP_SIZE is %d, which vLLM then takes; remove one of them or make them equal", topology.SettingData, *n)}
+		b.fail(topology.SettingData, fmt.Sprintf("%s is 1, but engine.env.VLLM_DP_SIZE is %d, which vLLM then takes",
+			topology.SettingData, *n))
 	default:
 		e.Data = *n
 		if e.DataRank == nil {

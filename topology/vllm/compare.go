@@ -10,15 +10,15 @@ import (
 // compareTransfer reports a kv_transfer field that says otherwise than the command.
 func (b *builder) compareTransfer(field, command *value) {
 	path, x, y := firstDifference(field, command, topology.SettingTransfer)
-	if path == "" || b.err != nil {
+	if path == "" {
 		return
 	}
-	o := b.args.flags[flagTransfer]
+	spelled := b.args.flags[flagTransfer].spelled
 	if n := len(b.args.dotted); n > 0 {
-		o = occurrence{spelled: b.args.dotted[n-1].first}
+		spelled = b.args.dotted[n-1].first
 	}
-	b.err = &Error{Code: CodeContradiction, Pointer: "/engine/kv_transfer", Detail: fmt.Sprintf("%s is %s, but %s in the command "+
-		"makes it %s; remove one of them or make them equal", path, b.show(path, x), o.spelled, b.show(path, y))}
+	b.fail(topology.SettingTransfer, fmt.Sprintf("%s is %s, but %s in the command makes it %s", path, b.show(path, x), spelled,
+		b.show(path, y)))
 }
 
 func (b *builder) show(path string, v *value) string {
@@ -41,16 +41,26 @@ func firstDifference(a, b *value, path string) (at string, x, y *value) {
 			return at, x, y
 		}
 	}
-	for i := range a.members {
-		name := a.members[i].name
-		if at, x, y := firstDifference(&a.members[i].value, b.get(name), path+"."+name); at != "" {
+	sortMembers(a.members)
+	sortMembers(b.members)
+	i, j := 0, 0
+	for i < len(a.members) || j < len(b.members) {
+		x, y, name := pair(a.members[i:], b.members[j:])
+		if at, x, y := firstDifference(x, y, path+"."+name); at != "" {
 			return at, x, y
 		}
-	}
-	for i := range b.members {
-		if name := b.members[i].name; a.get(name) == nil {
-			return path + "." + name, nil, &b.members[i].value
-		}
+		i, j = i+1, j+1
 	}
 	return "", nil, nil
+}
+
+// pair gives the values of the first name in two sorted lists, one of which may lack it.
+func pair(a, b []member) (x, y *value, name string) {
+	switch {
+	case len(b) == 0 || len(a) > 0 && a[0].name < b[0].name:
+		return &a[0].value, nil, a[0].name
+	case len(a) == 0 || b[0].name < a[0].name:
+		return nil, &b[0].value, b[0].name
+	}
+	return &a[0].value, &b[0].value, a[0].name
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
 // dottedHead collects what the dotted forms of one flag set, e.g. --kv-transfer-config.kv_role kv_both. vLLM makes one JSON
@@ -38,7 +39,10 @@ func (a *arguments) takeDotted(args []string) []token {
 			i++
 			value = normalize(args[i])
 		}
-		if head, keys, _ := strings.Cut(name, "."); isTransfer(head) {
+		switch head, keys, _ := strings.Cut(name, "."); {
+		case shell.IsUnknown(head):
+			a.see(a.Reason(head)+", and it may be a flag itself", i)
+		case isTransfer(head):
 			a.setDotted(head, keys, value, missing)
 		}
 	}

@@ -86,7 +86,7 @@ func FuzzResolve(f *testing.F) {
 func FuzzTransfer(f *testing.F) {
 	for _, text := range []string{
 		tiered, fsTier("1"), offloading(`{"cpu_bytes_to_use":"1_0"}`), `{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` + tiered + `,1]}}`,
-		`{kv_connector:X}`, `{"a":1,"a":2}`, `{"a":1e400}`, `{"a":80m,"b":1.5k}`, "null", `{"engine_id":"$(POD)","kv_connector":{}}`, `[[[[`, "\xff",
+		`{kv_connector:X}`, `{"a":1,"a":2}`, `{"a":1e400}`, `{"a":80m,"b":1.5k}`, "null", `{"engine_id":"$(POD)","kv_connector":{}}`, `[[[[`, "\xff", `{"kv_connector":"\udbc0\udc00"}`,
 	} {
 		f.Add(text, "1")
 	}

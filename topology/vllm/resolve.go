@@ -3,11 +3,9 @@ package vllm
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/topology"
@@ -19,6 +17,9 @@ import (
 // values that nobody can know yet are in the result. Errors are *Error, with ErrNoEngine in the chain where the command
 // starts no engine.
 func Resolve(launch *v1.Launch) (*topology.Engine, error) {
+	if err := checkText(&launch.Engine); err != nil {
+		return nil, err
+	}
 	env := &shell.Env{Known: launch.Engine.Env, Later: launch.Engine.EnvUnknown, Unknowns: &shell.Unknowns{}}
 	if len(launch.Engine.Command) == 0 {
 		return build(launch, env.Unknowns, env.Lookup, nil)
@@ -29,6 +30,9 @@ func Resolve(launch *v1.Launch) (*topology.Engine, error) {
 	}
 	var first *topology.Engine
 	for _, p := range programs {
+		if len(p.Args) > maxArguments {
+			return nil, tooManyArguments(len(p.Args))
+		}
 		engine, err := build(launch, env.Unknowns, p.Lookup, scan(p, env.Unknowns))
 		switch {
 		case err != nil:
@@ -61,7 +65,7 @@ func settled(e *topology.Engine) []topology.Unresolved {
 }
 
 func severalEngines(first, other shell.Program, u *shell.Unknowns) *Error {
-	show := func(p shell.Program) string { return shorten(u.Reveal(strings.Join(p.Args, " "))) }
+	show := func(p shell.Program) string { return showText(u.Reveal(strings.Join(p.Args, " "))) }
 	return &Error{Code: CodeSeveralEngines, Pointer: commandPointer(other.Index), Detail: fmt.Sprintf("the script may start "+
 		"engines that differ: `%s` and `%s`; a launch is one engine: give each a launch of its own, or leave the one command "+
 		"that runs", show(first), show(other))}
@@ -69,9 +73,6 @@ func severalEngines(first, other shell.Program, u *shell.Unknowns) *Error {
 
 // find gives the engines that a command may start; at least one, or an error.
 func find(launch *v1.Launch, env *shell.Env) ([]shell.Program, error) {
-	if err := checkText(launch); err != nil {
-		return nil, err
-	}
 	programs, others, err := shell.Follow(launch.Engine.Command, env, recognize)
 	var failure *shell.Error
 	switch {
@@ -98,8 +99,12 @@ func unreadable(failure *shell.Error) *Error {
 func noEngine(seen []string) *Error {
 	const most = 4
 	list := "nothing that runs"
-	if len(seen) > 0 {
-		list = "`" + strings.Join(seen[:min(len(seen), most)], "`, `") + "`"
+	for i, command := range seen[:min(len(seen), most)] {
+		if i == 0 {
+			list = "`" + showText(command) + "`"
+		} else {
+			list += ", `" + showText(command) + "`"
+		}
 	}
 	if len(seen) > most {
 		list += fmt.Sprintf(" and %d more", len(seen)-most)
@@ -107,31 +112,4 @@ func noEngine(seen []string) *Error {
 	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", Detail: "no engine command: looked for `vllm serve` and " +
 		"`python -m " + serverModule + "`, also behind sh -c and programs such as env or exec, and saw " + list +
 		"; give the engine's own command, or its fields without a command", err: ErrNoEngine}
-}
-
-// checkText refuses the characters that no command can hold, or that stand for unknown text here.
-func checkText(launch *v1.Launch) error {
-	for i, arg := range launch.Engine.Command {
-		if reason := textFault(arg); reason != "" {
-			return &Error{Code: CodeText, Pointer: commandPointer(i), Detail: reason}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(launch.Engine.Env)) {
-		if reason := textFault(launch.Engine.Env[name]); reason != "" {
-			return &Error{Code: CodeText, Pointer: "/engine/env/" + name, Detail: reason}
-		}
-	}
-	return nil
-}
-
-func textFault(text string) string {
-	switch {
-	case strings.IndexByte(text, 0) >= 0:
-		return "the text holds a NUL character, which no command or variable can; remove it"
-	case !utf8.ValidString(text):
-		return "the text is not valid UTF-8; write it in UTF-8"
-	case shell.IsUnknown(text):
-		return "the text holds a character of the private-use plane 16 (U+100000 and above), which is not read; remove it"
-	}
-	return ""
 }

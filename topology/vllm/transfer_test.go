@@ -51,6 +51,7 @@ func TestConnectors(t *testing.T) {
 		"bytes that are true":       {offloading(`{"cpu_bytes_to_use":true}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"negative bytes":            {offloading(`{"cpu_bytes_to_use":-1}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"bytes beyond 64 bits":      {offloading(`{"cpu_bytes_to_use":1e30}`), "OffloadingConnector/CPUOffloadingSpec*(9223372036854775807)"},
+		"reserved characters":       {`{"kv_connector":"X\udbc0\udc00","engine_id":7}`, "X\U00100000"},
 		"children": {`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector"},` + tiered + `]}}`,
 			"MultiConnector NixlConnector OffloadingConnector/TieringOffloadingSpec*+(1024)"},
 		"children of children": {`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` +

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +19,12 @@ func everything(reason string) string {
 		out += "\nunresolved engine." + setting + ": " + reason
 	}
 	return out
+}
+
+// behindTensor is the same where the tensor size is given after them.
+func behindTensor(reason string) string {
+	out := strings.Replace(everything(reason), "tp=0", "tp=2", 1)
+	return strings.Replace(out, "\nunresolved engine.parallel.tensor: "+reason, "", 1)
 }
 
 func TestScriptedEngines(t *testing.T) {
@@ -53,6 +60,10 @@ func TestScriptedEngines(t *testing.T) {
 		"further arguments": {`vllm serve m $MORE`, everything("$MORE is not set in the container's env; it stands without quotes, so that it may hold further arguments")},
 		"a flag that is not known": {`vllm serve m --port 1 "$MORE"`,
 			everything("$MORE is not set in the container's env, and it may be a flag itself")},
+		"a flag that is part of one":    {`vllm serve m "--$MORE"`, everything("$MORE is not set in the container's env, and it may be a flag itself")},
+		"an alias with its value":       {`vllm serve m -n"$N"`, "nnodes=0\nunresolved engine.nnodes: $N is not set in the container's env"},
+		"a dotted flag":                 {`vllm serve m "--$MORE.x" 1 -tp 2`, behindTensor("$MORE is not set in the container's env, and it may be a flag itself")},
+		"text that begins plainly":      {`vllm serve m "x$MORE"`, ""},
 		"behind a flag without a value": {`vllm serve m --enforce-eager $MORE`, everything("$MORE is not set in the container's env; it stands without quotes, so that it may hold further arguments")},
 		"a model without quotes":        {`vllm serve $MODEL`, everything("$MODEL is not set in the container's env; it stands without quotes, so that it may hold further arguments")},
 		"a configuration file":          {`vllm serve m --config f.yaml`, everything("--config f.yaml may set it, and the file is not read")},

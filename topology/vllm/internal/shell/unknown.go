@@ -72,8 +72,20 @@ func (u *Unknowns) Reason(text string) string {
 	if !IsUnknown(text) {
 		return ""
 	}
-	r := []rune(text[strings.IndexFunc(text, isMark):])[0]
-	return u.list[(r-firstMark)/2].reason
+	for _, r := range text {
+		if isMark(r) {
+			return u.of(r).reason
+		}
+	}
+	return ""
+}
+
+// of finds what a mark stands for. A rune that is no mark of ours, but was in the input, stands for itself.
+func (u *Unknowns) of(mark rune) unknown {
+	if i := int(mark-firstMark) / 2; i < len(u.list) {
+		return u.list[i]
+	}
+	return unknown{text: string(mark)}
 }
 
 // Reveal writes the unknown parts of a text as the source spells them.
@@ -84,7 +96,7 @@ func (u *Unknowns) Reveal(text string) string {
 	var out strings.Builder
 	for _, r := range text {
 		if isMark(r) {
-			out.WriteString(u.list[(r-firstMark)/2].text)
+			out.WriteString(u.of(r).text)
 		} else {
 			out.WriteRune(r)
 		}
