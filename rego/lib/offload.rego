@@ -4,6 +4,13 @@ package tiergate.offload
 
 import data.tiergate.connector
 
+# native is true where the engine creates region files at all.
+native if {
+	some owner in input.transfer.connectors
+	owner.native
+	owner.cpu_bytes > 0
+}
+
 # region is the size of a replica's region files, bytes, 0 without a native offload.
 region := sum([owner.cpu_bytes | some owner in input.transfer.connectors; owner.native])
 
@@ -14,7 +21,8 @@ odd := [owner | some owner in input.transfer.connectors; not usual(owner)]
 usual(owner) if {
 	owner.native
 	owner.config.kv_role == "kv_both"
-	sized(owner)
+	owner.cpu_bytes > 0
+	owner.cpu_bytes < 9223372036854775807
 	not connector.given(owner, "block_size")
 	counted(owner, "blocks_per_chunk")
 }

@@ -16,21 +16,29 @@ import data.tiergate.offload
 import data.tiergate.unresolved
 import data.tiergate.wording
 
-applies := false if {
-	input.transfer
-	offload.region == 0
-} else := true
+applies if {
+	not input.transfer
+} else if {
+	offload.native
+} else := false
 
 violations contains {
-	"message": concat(" ", [
-		$"{wording.nodes(domain.nodes)}: {wording.size(domain.region_bytes)} are needed in /dev/shm",
-		$"for the CPU region of {wording.counted(count(domain.replicas), "replica")}, {capacity.found(domain)}",
-	]),
+	"message": $"{capacity.need(domain)}, {wording.size(domain.shm_free_bytes)} are free",
 	"nodes": domain.nodes,
 	"fix": capacity.remedy(domain),
 } if {
 	some domain in input.domains
-	capacity.room(domain) < domain.region_bytes
+	domain.shm_free_bytes < domain.region_bytes
+}
+
+violations contains {
+	"message": $"{capacity.need(domain)}, which holds {wording.size(domain.shm_total_bytes)} in all",
+	"nodes": domain.nodes,
+	"fix": capacity.resize(domain, domain.shm_total_bytes),
+} if {
+	some domain in input.domains
+	not domain.shm_free_bytes
+	domain.shm_total_bytes < domain.region_bytes
 }
 
 violations contains {

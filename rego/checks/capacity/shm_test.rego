@@ -79,7 +79,7 @@ cases := {
 		"facts": with_domain(too_small),
 		"want": {"violations": {{
 			"message": concat(" ", [
-				"node gpu-a: 32.0 GiB (34359738368 bytes) are needed in /dev/shm for the CPU region of 2 replicas,",
+				"node gpu-a: the CPU region of 2 replicas takes 32.0 GiB (34359738368 bytes) of /dev/shm,",
 				"16.0 GiB (17179869184 bytes) are free",
 			]),
 			"nodes": ["gpu-a"],
@@ -91,7 +91,7 @@ cases := {
 		"want": {
 			"violations": {{
 				"message": concat(" ", [
-					"node gpu-a: 32.0 GiB (34359738368 bytes) are needed in /dev/shm for the CPU region of 2 replicas,",
+					"node gpu-a: the CPU region of 2 replicas takes 32.0 GiB (34359738368 bytes) of /dev/shm,",
 					"which holds 16.0 GiB (17179869184 bytes) in all",
 				]),
 				"nodes": ["gpu-a"],
@@ -107,7 +107,7 @@ cases := {
 		})),
 		"want": {"violations": {{
 			"message": concat(" ", [
-				"nodes gpu-a, gpu-a2: 32.0 GiB (34359738368 bytes) are needed in /dev/shm for the CPU region of 2 replicas,",
+				"nodes gpu-a, gpu-a2: the CPU region of 2 replicas takes 32.0 GiB (34359738368 bytes) of /dev/shm,",
 				"16.0 GiB (17179869184 bytes) are free",
 			]),
 			"nodes": ["gpu-a", "gpu-a2"],
@@ -121,7 +121,7 @@ cases := {
 		"facts": with_domain(object.union(too_small, {"stale_regions": {"count": 1, "bytes": 1, "names": ["a"]}})),
 		"want": {"violations": {{
 			"message": concat(" ", [
-				"node gpu-a: 32.0 GiB (34359738368 bytes) are needed in /dev/shm for the CPU region of 2 replicas,",
+				"node gpu-a: the CPU region of 2 replicas takes 32.0 GiB (34359738368 bytes) of /dev/shm,",
 				"16.0 GiB (17179869184 bytes) are free",
 			]),
 			"nodes": ["gpu-a"],

@@ -23,4 +23,5 @@ violations contains {
 	first := input.configurations[0]
 }
 
+# The facts are there as a whole or not at all, which needs says.
 unknown contains fact if some fact in []

@@ -22,4 +22,5 @@ violations contains {
 	first := input.versions[0]
 }
 
+# The facts are there as a whole or not at all, which needs says.
 unknown contains fact if some fact in []

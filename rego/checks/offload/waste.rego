@@ -19,9 +19,9 @@ applies if {
 	not input.transfer
 } else := false if {
 	input.transfer.tiered
-} else := false if {
-	offload.region == 0
-} else := true
+} else if {
+	offload.native
+} else := false
 
 violations contains {
 	"message": concat(" ", [

@@ -58,4 +58,5 @@ violations contains {
 	count(group.expected) == 0
 }
 
+# The facts are there as a whole or not at all, which needs says.
 unknown contains fact if some fact in []
