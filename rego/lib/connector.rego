@@ -3,18 +3,13 @@ package tiergate.connector
 
 import data.tiergate.wording
 
-# setting is the value of a key of kv_connector_extra_config; undefined where there is none or null.
-setting(connector, key) := value if {
-	value := connector.config.kv_connector_extra_config[key]
-	value != null
-}
-
-# shown writes that value for people.
-shown(connector, key) := wording.value(setting(connector, key))
-
-shown(connector, key) := "not set" if not given(connector, key)
-
+# given is true where a key of kv_connector_extra_config holds anything but null.
 given(connector, key) if connector.config.kv_connector_extra_config[key] != null
+
+# shown writes the value of such a key for people.
+shown(connector, key) := wording.value(connector.config.kv_connector_extra_config[key]) if {
+	given(connector, key)
+} else := "not set"
 
 # filled is true where a key holds a text that is not empty, as vLLM asks of names, module paths and folders.
 filled(object, key) if {

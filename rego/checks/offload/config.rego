@@ -39,7 +39,10 @@ violations contains {
 }
 
 violations contains {
-	"message": $"{owner.path}: spec_name is {owner.spec}, which vLLM does not have, and spec_module_path is not set",
+	"message": concat(" ", [
+		$"{owner.path}: spec_name is {connector.shown(owner, "spec_name")},",
+		"which vLLM does not have, and spec_module_path is not set",
+	]),
 	"fix": "set spec_name to CPUOffloadingSpec or TieringOffloadingSpec, or spec_module_path to the module of the class",
 } if {
 	some owner in offload.odd

@@ -137,11 +137,14 @@ violations := {
 	},
 	"an unknown spec": {
 		"connector": object.union(
-			other("OffloadingConnector", {"kv_role": "kv_both", "kv_connector_extra_config": {"spec_module_path": ""}}),
+			other("OffloadingConnector", {"kv_role": "kv_both", "kv_connector_extra_config": {
+				"spec_name": "SlabSpec",
+				"spec_module_path": "",
+			}}),
 			{"spec": "SlabSpec"},
 		),
 		"want": [[
-			"kv_transfer: spec_name is SlabSpec, which vLLM does not have, and spec_module_path is not set",
+			"kv_transfer: spec_name is \"SlabSpec\", which vLLM does not have, and spec_module_path is not set",
 			"set spec_name to CPUOffloadingSpec or TieringOffloadingSpec, or spec_module_path to the module of the class",
 		]],
 	},
