@@ -49,7 +49,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 		return nil, err
 	}
 	entrypoints := p.exports()
-	wasm, err := p.compileWasm(ctx, entrypoints)
+	wasm, err := p.cachedWasm(ctx, opts.CacheDir, entrypoints)
 	if err != nil {
 		return nil, err
 	}
