@@ -76,7 +76,8 @@ var changing = []struct {
 	{regexp.MustCompile(`(revision"?:? "?)[0-9a-f]{12}`), "${1}REVISION"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:DIGEST"},
 	{regexp.MustCompile(`(\.rego:)\d+`), "${1}ROW"},
-	{regexp.MustCompile(`\d+ checks`), "N checks"},
+	{regexp.MustCompile(`\d+ checks? (pass|passes),`), "N checks pass,"},
+	{regexp.MustCompile(`of \d+ checks`), "of N checks"},
 	{regexp.MustCompile(`\d+ not applicable`), "N not applicable"},
 }
 

@@ -68,12 +68,21 @@ func (p *page) missing(facts []string) {
 		}
 		names[reason] = append(names[reason], name)
 	}
+	if len(reasons) > 1 && !p.Verbose {
+		reasons = slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" && onlyPaths(names[""]) })
+	}
 	shown := reasons[:p.limit(len(reasons))]
 	for _, reason := range shown {
 		list := strings.Join(names[reason], ", ")
 		p.item("    ", "- not known: ", strings.TrimSuffix(list+": "+reason, ": "))
 	}
 	p.more("    ", len(reasons)-len(shown))
+}
+
+// onlyPaths tells facts that are named by their path alone, such as groups, from ones that say what is missing where. Beside
+// a reason they tell a reader nothing.
+func onlyPaths(facts []string) bool {
+	return !slices.ContainsFunc(facts, func(fact string) bool { return strings.Contains(fact, " ") })
 }
 
 func (p *page) limit(length int) int {
