@@ -18,6 +18,8 @@ type Check struct {
 	Description string `json:"description,omitempty"`
 	// Enforcement is deny, warn or dryrun: the rule's own, or the one that settings override it with.
 	Enforcement string `json:"enforcement"`
+	// Overridden is the rule's own enforcement where settings override it, else empty.
+	Overridden string `json:"overridden,omitempty"`
 	// Missing is the outcome when a fact is missing: unknown or not_applicable.
 	Missing string `json:"missing"`
 	// Needs are the input paths whose absence is reported as missing, e.g. input.groups.

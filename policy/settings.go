@@ -112,7 +112,12 @@ func (a *applier) find(id, where string) *Check {
 
 func (a *applier) enforce(overrides map[string]string) {
 	for id, enforcement := range overrides {
-		if c := a.find(id, "data.settings.enforcement"); c != nil && !c.set("enforcement", enforcement) {
+		c := a.find(id, "data.settings.enforcement")
+		if c == nil {
+			continue
+		}
+		c.Overridden = c.Enforcement
+		if !c.set("enforcement", enforcement) {
 			a.refuse("data.settings.enforcement: %s is %q; %s", id, enforcement, customForms["enforcement"])
 		}
 	}

@@ -37,12 +37,10 @@ func writeChecks(w io.Writer, info policy.Info) error {
 		width = max(width, len(c.ID))
 	}
 	for _, c := range info.Checks {
-		enforcement := c.Enforcement
-		if c.Disabled != nil {
-			enforcement = "off"
+		fmt.Fprintf(w, "%-*s  %-6s  %s:%d\n", width, c.ID, inForce(c), c.File, c.Row)
+		if c.Overridden != "" {
+			fmt.Fprintf(w, "  set to %s; the rule itself says %s\n", c.Enforcement, c.Overridden)
 		}
-		origin := fmt.Sprintf("%s:%d", c.File, c.Row)
-		fmt.Fprintf(w, "%-*s  %-6s  %s\n", width, c.ID, enforcement, origin)
 		if d := c.Disabled; d != nil {
 			fmt.Fprintf(w, "  turned off by %s: %s\n", d.Owner, d.Reason)
 		}
@@ -52,6 +50,14 @@ func writeChecks(w io.Writer, info policy.Info) error {
 	}
 	_, err := fmt.Fprintf(w, "%d checks, revision %s\n", len(info.Checks), info.Revision)
 	return err
+}
+
+// inForce is the enforcement of a check, or off.
+func inForce(c *policy.Check) string {
+	if c.Disabled != nil {
+		return "off"
+	}
+	return c.Enforcement
 }
 
 func writeWaiver(w io.Writer, waiver policy.Waiver) {
