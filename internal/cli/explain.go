@@ -14,7 +14,7 @@ import (
 type explainCmd struct {
 	inputFlags
 	policyFlags
-	Output  string        `short:"o" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
+	Output  string        `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
 	Timeout time.Duration `default:"30s" help:"Give up after this time."`
 	Verbose bool          `short:"v" env:"-" help:"Show facts in full, and every violation and row of the grid."`
 }
@@ -23,12 +23,12 @@ type explainCmd struct {
 func (explainCmd) Help() string { return fmt.Sprintf(inputHelp, "explain") }
 
 // Run explains all inputs.
-func (c *explainCmd) Run(a *app) error {
+func (c *explainCmd) Run(ctx context.Context, a *app) error {
 	inputs, err := c.read(a)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, c.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	l, err := newLocal(ctx, &c.policyFlags)
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 
@@ -15,7 +16,7 @@ type policyBuildCmd struct {
 }
 
 // Run builds the bundle in memory first, so that a policy that is refused leaves no half of one behind.
-func (c *policyBuildCmd) Run(a *app) error {
+func (c *policyBuildCmd) Run(ctx context.Context, a *app) error {
 	list, err := sources(c.Paths)
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (c *policyBuildCmd) Run(a *app) error {
 		return err
 	}
 	var bundle bytes.Buffer
-	revision, err := policy.WriteBundle(a.ctx, &bundle, list, data)
+	revision, err := policy.WriteBundle(ctx, &bundle, list, data)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -11,12 +12,12 @@ import (
 type policyCheckCmd struct {
 	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data; none checks the shipped rules."`
 	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
-	Output string   `short:"o" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
+	Output string   `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
 }
 
 // Run loads the rules beside those that ship and shows what would be in force. All that is wrong is reported at once.
-func (c *policyCheckCmd) Run(a *app) error {
-	l, err := newLocal(a.ctx, &policyFlags{Policy: c.Paths, Data: c.Data})
+func (c *policyCheckCmd) Run(ctx context.Context, a *app) error {
+	l, err := newLocal(ctx, &policyFlags{Policy: c.Paths, Data: c.Data})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 type policyFmtCmd struct {
 	Paths []string `arg:"" name:"path" help:"Directories, or .rego files."`
 	Write bool     `short:"w" xor:"mode" env:"-" help:"Write the files instead of standard output."`
-	Diff  bool     `short:"d" xor:"mode" env:"-" help:"Show what would change, and end with status 1 if anything would."`
+	Diff  bool     `short:"d" aliases:"check" xor:"mode" env:"-" help:"Show what would change, and end with status 1 if anything would."`
 }
 
 // Run formats every file; one that cannot be parsed is reported and does not stop the others.
@@ -30,11 +30,20 @@ func (c *policyFmtCmd) Run(a *app) error {
 	status := StatusAllow
 	var broken policy.Errors
 	for _, file := range files {
-		one, errs, err := c.format(a, file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return usagef("read rules: %s", err)
+		}
+		formatted, err := format.SourceWithOpts(file, text, format.Opts{RegoVersion: ast.RegoV1})
+		if err != nil {
+			broken = append(broken, parseErrors(file, err)...)
+			continue
+		}
+		one, err := c.emit(a, file, text, formatted)
 		if err != nil {
 			return err
 		}
-		status, broken = worse(status, one), append(broken, errs...)
+		status = worse(status, one)
 	}
 	if broken != nil {
 		return broken
@@ -58,32 +67,21 @@ func regoFiles(paths []string) (files []string, err error) {
 	return files, nil
 }
 
-func (c *policyFmtCmd) format(a *app, file string) (Status, policy.Errors, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, nil, usagef("read rules: %s", err)
-	}
-	formatted, err := format.SourceWithOpts(file, text, format.Opts{RegoVersion: ast.RegoV1})
-	if err != nil {
-		return 0, parseErrors(file, err), nil
-	}
+// emit does with a formatted file what the flags say.
+func (c *policyFmtCmd) emit(a *app, file string, text, formatted []byte) (Status, error) {
+	changed := !bytes.Equal(text, formatted)
+	var err error
 	switch {
-	case c.Diff:
-		if bytes.Equal(text, formatted) {
-			return StatusAllow, nil, nil
-		}
+	case c.Diff && changed:
 		_, err = a.stdout.Write(diff.Diff(file, text, file+" formatted", formatted))
-		return StatusDeny, nil, err
-	case c.Write:
-		if bytes.Equal(text, formatted) {
-			return StatusAllow, nil, nil
-		}
+		return StatusDeny, err
+	case c.Write && changed:
 		fmt.Fprintln(a.stdout, file)
-		return StatusAllow, nil, os.WriteFile(file, formatted, 0o644)
-	default:
+		err = os.WriteFile(file, formatted, 0o644)
+	case !c.Diff && !c.Write:
 		_, err = a.stdout.Write(formatted)
-		return StatusAllow, nil, err
 	}
+	return StatusAllow, err
 }
 
 // parseErrors gives the errors of OPA's parser the form of ours.

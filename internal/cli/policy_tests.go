@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -19,7 +20,7 @@ type policyTestCmd struct {
 }
 
 // Run runs tests and ends with status 1 if one does not pass.
-func (c *policyTestCmd) Run(a *app) error {
+func (c *policyTestCmd) Run(ctx context.Context, a *app) error {
 	opts := policy.TestOptions{Timeout: c.Timeout}
 	var err error
 	if opts.Run, err = regexp.Compile(c.Filter); err != nil {
@@ -32,7 +33,7 @@ func (c *policyTestCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	results, err := policy.Test(a.ctx, list, opts)
+	results, err := policy.Test(ctx, list, opts)
 	if err != nil {
 		return err
 	}

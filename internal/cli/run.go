@@ -22,7 +22,6 @@ type grammar struct {
 
 // app is what commands work with.
 type app struct {
-	ctx context.Context
 	// command is what stands behind --, nil where there is no --.
 	command        []string
 	env            []string
@@ -32,14 +31,14 @@ type app struct {
 
 // Run runs one command and returns the exit status; it never exits. The environment is a list of NAME=value.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{ctx: ctx, env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	if at := slices.Index(args, "--"); at >= 0 {
 		args, a.command = args[:at], args[at+1:]
 	}
-	return int(a.run(args))
+	return int(a.run(ctx, args))
 }
 
-func (a *app) run(args []string) Status {
+func (a *app) run(ctx context.Context, args []string) Status {
 	var g grammar
 	helped := false
 	parser, err := kong.New(&g,
@@ -49,6 +48,7 @@ func (a *app) run(args []string) Status {
 		kong.Exit(func(int) { helped = true }), // kong calls this after --help and then goes on
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.DefaultEnvars("TIERGATE"),
+		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
 		return a.end("tiergate", fmt.Errorf("build command line: %w", err))
@@ -89,22 +89,14 @@ func (a *app) end(command string, err error) Status {
 	if err == nil || errors.As(err, &silent) {
 		return status
 	}
-	fmt.Fprintf(a.stderr, "%s: %s\n", command, indentLines(err.Error()))
-	if status == StatusUsage && isUsage(err) {
+	text := " " + err.Error()
+	if strings.Contains(text, "\n") { // several errors, each on a line of its own
+		text = "\n  " + strings.ReplaceAll(text[1:], "\n", "\n  ")
+	}
+	fmt.Fprintf(a.stderr, "%s:%s\n", command, text)
+	var usage *usageError
+	if errors.As(err, &usage) {
 		fmt.Fprintf(a.stderr, "Run \"%s --help\" for what it takes.\n", command)
 	}
 	return status
-}
-
-func isUsage(err error) bool {
-	var usage *usageError
-	return errors.As(err, &usage)
-}
-
-// indentLines puts each of several errors on a line of its own.
-func indentLines(text string) string {
-	if !strings.Contains(text, "\n") {
-		return text
-	}
-	return "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
 }

@@ -20,7 +20,7 @@ type serveCmd struct {
 type settings config.Serve
 
 // Run serves until the context ends. Where it listens is one line of standard output; the log goes to standard error.
-func (c *serveCmd) Run(a *app) error {
+func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	serve := config.Serve(c.settings)
 	if err := serve.Complete(c.Config); err != nil {
 		return &usageError{err.Error()}
@@ -31,11 +31,11 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	opts.Instances = 0 // one for each processor
-	engine, err := policy.New(a.ctx, opts)
+	engine, err := policy.New(ctx, opts)
 	if err != nil {
 		return err
 	}
-	defer engine.Close(context.WithoutCancel(a.ctx)) //nolint:errcheck // the process ends
+	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
 	server, err := api.New(api.Options{Engine: engine, Config: serve, Logger: serve.Logger(a.stderr)})
 	if err != nil {
 		return err
@@ -44,5 +44,5 @@ func (c *serveCmd) Run(a *app) error {
 		return &usageError{err.Error()}
 	}
 	fmt.Fprintf(a.stdout, "tiergate listens on %s\n", strings.Join(server.URLs(), ", "))
-	return server.Serve(a.ctx)
+	return server.Serve(ctx)
 }

@@ -15,7 +15,7 @@ type validateCmd struct {
 	inputFlags
 	policyFlags
 	Server  string        `placeholder:"URL" help:"Ask this service instead of deciding here: http://, https:// or unix://."`
-	Output  string        `short:"o" enum:"text,json,yaml,junit" default:"text" help:"Write text, json, yaml or junit."`
+	Output  string        `short:"o" env:"-" enum:"text,json,yaml,junit" default:"text" help:"Write text, json, yaml or junit."`
 	Timeout time.Duration `default:"30s" help:"Give up after this time."`
 	Verbose bool          `short:"v" env:"-" help:"Show every check, violation and row of the grid."`
 	Grid    bool          `env:"-" help:"Draw the rank grid also where no group spans nodes."`
@@ -39,12 +39,12 @@ Exit status: 0 allow, 1 deny, 2 usage or unreadable input, 3 unknown, 4 timed ou
 func (validateCmd) Help() string { return fmt.Sprintf(inputHelp, "validate") }
 
 // Run judges all inputs and writes one report.
-func (c *validateCmd) Run(a *app) error {
+func (c *validateCmd) Run(ctx context.Context, a *app) error {
 	inputs, err := c.read(a)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, c.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	results, status, err := c.judge(ctx, inputs)
 	if err != nil {

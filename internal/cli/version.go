@@ -12,7 +12,7 @@ import (
 )
 
 type versionCmd struct {
-	Output string `short:"o" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
+	Output string `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
 }
 
 // versions are what tells two builds apart.
@@ -27,13 +27,13 @@ type versions struct {
 }
 
 // Run writes the versions.
-func (c *versionCmd) Run(a *app) error {
+func (c *versionCmd) Run(ctx context.Context, a *app) error {
 	v := buildVersions()
-	engine, err := policy.New(a.ctx, policy.Options{Instances: 1})
+	engine, err := policy.New(ctx, policy.Options{Instances: 1})
 	if err != nil {
 		return err
 	}
-	defer engine.Close(context.WithoutCancel(a.ctx)) //nolint:errcheck // the process ends
+	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
 	info, err := engine.Info()
 	if err != nil {
 		return err

@@ -33,8 +33,10 @@ func parse(source string, data []byte) []Input {
 	case len(parts):
 		return engines(source, data)
 	default:
-		return []Input{{Source: source, Err: &Error{CodeMixed,
-			"the file holds launches and Kubernetes objects; put them into files of their own"}}}
+		return []Input{{Source: source, Err: &Error{
+			CodeMixed,
+			"the file holds launches and Kubernetes objects; put them into files of their own",
+		}}}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // with the name of its node, the same with a letter for each node, and neighbours on one node as a run, with names or
 // letters.
 type drawing struct {
-	layout *Layout
+	layout *layout
 	width  int
 	// letters are by node; nil where names are drawn.
 	letters map[string]string
@@ -25,7 +25,7 @@ const (
 	kindsWidth = len(" tp pp pcp")
 )
 
-func newDrawing(l *Layout, rows []row, width int) *drawing {
+func newDrawing(l *layout, rows []row, width int) *drawing {
 	d := &drawing{layout: l, width: width, rankWidth: len(strconv.FormatInt(l.grid.World()-1, 10))}
 	for _, r := range rows {
 		d.headWidth = max(d.headWidth, len(d.head(r)))

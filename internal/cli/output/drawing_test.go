@@ -38,7 +38,7 @@ func TestGridFitsThePage(t *testing.T) {
 		launch := launchOf(tensor, rapid.Int64Range(1, 20).Draw(t, "pipeline"), func(rank int64) string {
 			return names[at[rank%int64(len(at))]]
 		})
-		l := NewLayout(launch)
+		l := newLayout(launch)
 		require.NotNil(t, l)
 		p := &page{Style: Style{Width: rapid.IntRange(minWidth, maxWidth).Draw(t, "width")}}
 		p.grid(l)
@@ -52,7 +52,7 @@ func TestGridFitsThePage(t *testing.T) {
 func TestGridHasEveryRank(t *testing.T) {
 	launch := launchOf(4, 40, func(rank int64) string { return fmt.Sprintf("n%d", rank%7) })
 	p := &page{Style: Style{Width: 100, Verbose: true}}
-	p.grid(NewLayout(launch))
+	p.grid(newLayout(launch))
 	for rank := range 160 {
 		assert.Equal(t, 1, strings.Count(p.b.String(), fmt.Sprintf("%3d n%d*", rank, rank%7)), "rank %d", rank)
 	}
@@ -60,15 +60,15 @@ func TestGridHasEveryRank(t *testing.T) {
 
 func TestNoGridWithoutSizes(t *testing.T) {
 	zero := int64(0)
-	assert.Nil(t, NewLayout(&v1.Launch{Engine: v1.Engine{Parallel: &v1.Parallel{Tensor: &zero}}}))
-	assert.Nil(t, NewLayout(&v1.Launch{Engine: v1.Engine{Command: []string{"ls"}}}))
-	assert.Nil(t, NewLayout(nil))
+	assert.Nil(t, newLayout(&v1.Launch{Engine: v1.Engine{Parallel: &v1.Parallel{Tensor: &zero}}}))
+	assert.Nil(t, newLayout(&v1.Launch{Engine: v1.Engine{Command: []string{"ls"}}}))
+	assert.Nil(t, newLayout(nil))
 }
 
 func BenchmarkGrid(b *testing.B) {
 	launch := launchOf(8, 512, func(rank int64) string { return fmt.Sprintf("node-%d", rank/8) })
 	for b.Loop() {
 		p := &page{Style: Style{Width: 100, Verbose: true}}
-		p.grid(NewLayout(launch))
+		p.grid(newLayout(launch))
 	}
 }

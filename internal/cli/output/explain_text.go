@@ -45,12 +45,10 @@ func (p *page) explanation(e *Explanation) {
 	for _, c := range checks {
 		p.explainCheck(c)
 	}
-	for _, d := range e.Verdict.Disabled {
-		p.blank()
-		p.item("  ", "disabled: ", fmt.Sprintf("%s by %s: %s", d.ID, d.Owner, d.Reason))
-	}
+	p.blank()
+	p.disabled(e.Verdict.Disabled)
 	p.facts(checks)
-	if layout := NewLayout(e.Launch); layout != nil {
+	if layout := newLayout(e.Launch); layout != nil {
 		p.blank()
 		p.grid(layout)
 	}
@@ -89,7 +87,6 @@ func (p *page) facts(checks []explainedCheck) {
 			values[need.Path] = need
 		}
 	}
-	p.blank()
 	p.text("  ", p.paint(bold, "facts that the checks read"))
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		p.item("    ", path+" = ", p.fact(values[path]))

@@ -113,35 +113,3 @@ func whereabouts(v v1.Violation) string {
 	}
 	return " (" + strings.Join(parts, " ") + ")"
 }
-
-// remarks writes what is no finding but bears on how far the answer can be trusted.
-func (p *page) remarks(t tally, verdict *v1.Verdict) {
-	p.blank()
-	for _, text := range verdict.Assumed {
-		p.item("  ", "assumed: ", text)
-	}
-	for _, d := range verdict.Disabled {
-		p.item("  ", "disabled: ", fmt.Sprintf("%s by %s: %s", d.ID, d.Owner, d.Reason))
-	}
-	if len(t.unjudged) > 0 && !p.Verbose {
-		p.item("  ", "not judged for lack of facts: ", ids(t.unjudged))
-	}
-	if p.Verbose {
-		for _, c := range t.unjudged {
-			p.item("  ", "not judged: ", fmt.Sprintf("%s, for lack of %s", c.ID, strings.Join(c.Missing, "; ")))
-		}
-		for _, c := range t.passed {
-			p.item("  ", "pass: ", c.ID)
-		}
-		for _, c := range t.skipped {
-			p.item("  ", "not applicable: ", c.ID)
-		}
-		return
-	}
-	p.item("  ", "", fmt.Sprintf("%s, %d not applicable (--verbose lists them)",
-		verbPhrase(len(t.passed)), len(t.skipped)))
-}
-
-func verbPhrase(passed int) string {
-	return fmt.Sprintf("%s %s", checks(passed), verb(passed, "passes", "pass"))
-}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/tiergate/tiergate/topology"
 )
 
 // maxRows is how many rows of the grid are drawn before the rest is counted.
@@ -13,7 +11,7 @@ const maxRows = 16
 
 // grid draws the ranks of each replica: a row for each pair of pipeline stage and prefill-context slice, a column for each
 // tensor-parallel rank. Rows without a spanning group are left out where there are many.
-func (p *page) grid(l *Layout) {
+func (p *page) grid(l *layout) {
 	p.text("  ", p.paint(bold, "rank grid")+" of "+l.size())
 	all := l.rows()
 	rows := p.chosen(all)
@@ -31,7 +29,7 @@ func (p *page) grid(l *Layout) {
 	p.legend(l, d, rows)
 }
 
-func (l *Layout) size() string {
+func (l *layout) size() string {
 	var axes []string
 	for _, axis := range []struct {
 		name string
@@ -41,7 +39,7 @@ func (l *Layout) size() string {
 			axes = append(axes, fmt.Sprintf("%s %d", axis.name, axis.size))
 		}
 	}
-	ranks := fmt.Sprintf("%d %s", l.grid.World(), verb(int(l.grid.World()), "rank", "ranks"))
+	ranks := fmt.Sprintf("%d %s", l.grid.World(), plural(int(l.grid.World()), "rank", "ranks"))
 	if axes == nil {
 		return ranks
 	}
@@ -77,9 +75,9 @@ func (p *page) rest(all, drawn []row) {
 	switch {
 	case rest == 0:
 	case spanning == 0:
-		p.text("    ", fmt.Sprintf("... %d more %s without a spanning group", rest, verb(rest, "row", "rows")))
+		p.text("    ", fmt.Sprintf("... %d more %s without a spanning group", rest, plural(rest, "row", "rows")))
 	case spanning == rest:
-		p.text("    ", fmt.Sprintf("... %d more %s like these (--verbose draws all)", rest, verb(rest, "row", "rows")))
+		p.text("    ", fmt.Sprintf("... %d more %s like these (--verbose draws all)", rest, plural(rest, "row", "rows")))
 	default:
 		p.text("    ", fmt.Sprintf("... %d more rows with a spanning group (--verbose draws all) and %d without",
 			spanning, rest-spanning))
@@ -87,68 +85,11 @@ func (p *page) rest(all, drawn []row) {
 }
 
 // meaning explains the marks that are in use.
-func (p *page) meaning(l *Layout) {
+func (p *page) meaning(l *layout) {
 	if l.spans() {
 		p.text(gridIndent, "* is in a group that spans nodes, of the kind behind the row")
 	}
 	if slices.ContainsFunc(l.open, func(k kinds) bool { return k != 0 }) || !l.placement.Known {
 		p.text(gridIndent, "? is not known: the node of a rank, or whether the ranks of a group share memory")
 	}
-}
-
-// legend lists the nodes of the drawn rows with their ranks, and which of them share memory, in as many columns as fit.
-func (p *page) legend(l *Layout, d *drawing, rows []row) {
-	drawn := l.nodesOf(rows)
-	nodes := slices.DeleteFunc(l.placement.Nodes(), func(n topology.NodeRanks) bool { return len(n.Ranks) == 0 })
-	nameWidth, letterWidth := 0, 0
-	for node := range drawn {
-		nameWidth, letterWidth = max(nameWidth, visible(clean(node))), max(letterWidth, len(d.letters[node]))
-	}
-	var entries []entry
-	for _, n := range nodes {
-		if !drawn[n.Node] {
-			continue
-		}
-		domain := l.domainOf[n.Node]
-		e := entry{head: p.domain(domain, pad(clean(n.Node), nameWidth)), text: " " + topology.RankList(n.Ranks)}
-		if letterWidth > 0 {
-			e.head = p.domain(domain, pad(d.letters[n.Node], letterWidth)) + " = " + e.head
-		}
-		if others := l.sharing(n.Node); others != "" {
-			e.text += ", shares /dev/shm with " + others
-		}
-		entries = append(entries, e)
-	}
-	p.columns(gridIndent, entries)
-	if rest := len(nodes) - len(entries); rest > 0 {
-		p.text(gridIndent, fmt.Sprintf("... and %d more %s", rest, verb(rest, "node", "nodes")))
-	}
-}
-
-func pad(text string, width int) string { return text + strings.Repeat(" ", width-visible(text)) }
-
-func (l *Layout) nodesOf(rows []row) map[string]bool {
-	set := map[string]bool{}
-	for _, r := range rows {
-		for t := range l.grid.Tensor {
-			if node := l.placement.Node(r.first + t); node != "" {
-				set[node] = true
-			}
-		}
-	}
-	return set
-}
-
-// sharing names the other nodes of a node's domain.
-func (l *Layout) sharing(node string) string {
-	var others []string
-	for _, other := range l.domains[l.domainOf[node]].Nodes {
-		if other != node {
-			others = append(others, clean(other))
-		}
-	}
-	if len(others) > 3 {
-		others = append(others[:3], fmt.Sprintf("%d more", len(others)-3))
-	}
-	return strings.Join(others, ", ")
 }

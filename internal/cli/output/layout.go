@@ -9,8 +9,8 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm"
 )
 
-// Layout is where the ranks of a launch are and which of their groups span memory domains, for drawing.
-type Layout struct {
+// layout is where the ranks of a launch are and which of their groups span memory domains, for drawing.
+type layout struct {
 	grid      topology.Grid
 	placement *topology.Placement
 	domains   []topology.Domain
@@ -38,8 +38,8 @@ func (k kinds) names() (list []string) {
 	return list
 }
 
-// NewLayout is nil where the launch has no grid that could be drawn.
-func NewLayout(launch *v1.Launch) *Layout {
+// newLayout is nil where the launch has no grid that could be drawn.
+func newLayout(launch *v1.Launch) *layout {
 	if launch == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func NewLayout(launch *v1.Launch) *Layout {
 	if err != nil {
 		return nil
 	}
-	l := &Layout{grid: placement.Grid, placement: placement, domains: facts.Domains, domainOf: map[string]int{}}
+	l := &layout{grid: placement.Grid, placement: placement, domains: facts.Domains, domainOf: map[string]int{}}
 	for i, domain := range facts.Domains {
 		for _, node := range domain.Nodes {
 			l.domainOf[node] = i
@@ -70,7 +70,7 @@ func NewLayout(launch *v1.Launch) *Layout {
 	return l
 }
 
-func (l *Layout) mark(kind kinds, groups *topology.GroupKind) {
+func (l *layout) mark(kind kinds, groups *topology.GroupKind) {
 	for _, group := range groups.Spanning {
 		for _, rank := range group.Ranks {
 			l.spanning[rank] |= kind
@@ -84,7 +84,7 @@ func (l *Layout) mark(kind kinds, groups *topology.GroupKind) {
 }
 
 // spans tells whether any group spans domains.
-func (l *Layout) spans() bool {
+func (l *layout) spans() bool {
 	return slices.ContainsFunc(l.spanning, func(k kinds) bool { return k != 0 })
 }
 
@@ -96,7 +96,7 @@ type cell struct {
 	mark   string
 }
 
-func (l *Layout) cell(rank int64) cell {
+func (l *layout) cell(rank int64) cell {
 	c := cell{rank: rank, node: l.placement.Node(rank), domain: -1, mark: " "}
 	if c.node == "" {
 		c.node = "?"
@@ -131,7 +131,7 @@ func (r row) kinds() string {
 }
 
 // rows lists the TP groups in rank order, which is replica by replica, then by pipeline stage.
-func (l *Layout) rows() []row {
+func (l *layout) rows() []row {
 	list := make([]row, 0, l.grid.World()/l.grid.Tensor)
 	for first := int64(0); first < l.grid.World(); first += l.grid.Tensor {
 		r := row{first: first}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // page collects lines of text.
@@ -68,18 +67,4 @@ func (p *page) columns(indent string, entries []entry) {
 		}
 		p.text(indent, text)
 	}
-}
-
-// visible is the number of columns that a painted text takes.
-func visible(text string) int {
-	columns := 0
-	for len(text) > 0 {
-		if rest, painted := strings.CutPrefix(text, "\x1b["); painted {
-			_, text, _ = strings.Cut(rest, "m")
-			continue
-		}
-		_, size := utf8.DecodeRuneInString(text)
-		columns, text = columns+1, text[size:]
-	}
-	return columns
 }

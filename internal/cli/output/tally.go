@@ -20,11 +20,8 @@ type tally struct {
 func newTally(verdict *v1.Verdict) tally {
 	t := tally{total: len(verdict.Checks)}
 	for _, c := range verdict.Checks {
-		switch list := t.listFor(c); list {
-		case nil:
-		default:
-			*list = append(*list, c)
-		}
+		list := t.listFor(c)
+		*list = append(*list, c)
 	}
 	return t
 }
@@ -53,9 +50,9 @@ func (t tally) String() string {
 	var parts []string
 	switch {
 	case len(t.failing) > 0:
-		parts = append(parts, fmt.Sprintf("%d of %s %s", len(t.failing), checks(t.total), verb(len(t.failing), "fails", "fail")))
+		parts = append(parts, fmt.Sprintf("%d of %s %s", len(t.failing), checks(t.total), plural(len(t.failing), "fails", "fail")))
 		if n := len(t.unknown); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s unknown", n, verb(n, "is", "are")))
+			parts = append(parts, fmt.Sprintf("%d %s unknown", n, plural(n, "is", "are")))
 		}
 	case len(t.unknown) > 0:
 		parts = append(parts, fmt.Sprintf("%d of %s cannot be decided yet", len(t.unknown), checks(t.total)))
@@ -63,7 +60,7 @@ func (t tally) String() string {
 		parts = append(parts, fmt.Sprintf("none of %s fails", checks(t.total)))
 	}
 	if n := len(t.warning); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", n, verb(n, "warning", "warnings")))
+		parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, "warning", "warnings")))
 	}
 	if n := len(t.dry); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d in dry run would fail", n))
@@ -71,9 +68,9 @@ func (t tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func checks(n int) string { return fmt.Sprintf("%d %s", n, verb(n, "check", "checks")) }
+func checks(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "check", "checks")) }
 
-func verb(n int, one, many string) string {
+func plural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}

@@ -36,7 +36,7 @@ func (p *page) result(r Result) {
 	p.findings(t)
 	p.remarks(t, r.Verdict)
 	if p.Grid || len(t.failing)+len(t.warning)+len(t.unknown) > 0 {
-		if layout := NewLayout(r.Launch); layout != nil && (p.Grid || layout.spans()) {
+		if layout := newLayout(r.Launch); layout != nil && (p.Grid || layout.spans()) {
 			p.blank()
 			p.grid(layout)
 		}

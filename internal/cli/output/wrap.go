@@ -54,3 +54,20 @@ func wrap(text, indent, lead string, width int) []string {
 	}
 	return append(lines, line)
 }
+
+// pad fills a text that may be painted up to a width in columns.
+func pad(text string, width int) string { return text + strings.Repeat(" ", width-visible(text)) }
+
+// visible is the number of columns that a painted text takes.
+func visible(text string) int {
+	columns := 0
+	for len(text) > 0 {
+		if rest, painted := strings.CutPrefix(text, "\x1b["); painted {
+			_, text, _ = strings.Cut(rest, "m")
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text)
+		columns, text = columns+1, text[size:]
+	}
+	return columns
+}
