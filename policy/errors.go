@@ -28,17 +28,18 @@ var (
 
 // The codes of an Error.
 const (
-	CodeParse      = "parse_error"
-	CodeType       = "type_error"
-	CodeBuiltin    = "builtin_not_allowed"
-	CodeCheck      = "malformed_check"
-	CodePackage    = "package_not_allowed"
-	CodeSettings   = "bad_settings"
-	CodeNoDeny     = "no_denying_check"
-	CodeCompile    = "compile_error"
-	CodeEvaluation = "evaluation_error"
-	CodeBadData    = "bad_data"
-	CodeBadTest    = "bad_test"
+	CodeParse       = "parse_error"
+	CodeType        = "type_error"
+	CodeBuiltin     = "builtin_not_allowed"
+	CodeCheck       = "malformed_check"
+	CodePackage     = "package_not_allowed"
+	CodeSettings    = "bad_settings"
+	CodeNoDeny      = "no_denying_check"
+	CodeCompile     = "compile_error"
+	CodeEvaluation  = "evaluation_error"
+	CodeBadData     = "bad_data"
+	CodeEmptySource = "empty_source"
+	CodeBadTest     = "bad_test"
 )
 
 // Error is one thing that is wrong with a policy, with the place in its source where that is known.

@@ -35,6 +35,8 @@ type files struct {
 	modules []file
 	tests   []file
 	data    map[string]any
+	// count is how many files were read, data files included.
+	count int
 }
 
 // read reads the shipped rules and then the given sources. data is a further document in JSON or YAML, merged last.
@@ -54,7 +56,10 @@ func read(sources []Source, data []byte) (*files, error) {
 	return out, nil
 }
 
+// readSource refuses a source without a rule or data file: a mount that failed would otherwise take a site's rules away
+// without a word.
 func (f *files) readSource(s Source, builtIn bool) error {
+	before := f.count
 	err := fs.WalkDir(s.FS, ".", func(p string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -73,6 +78,9 @@ func (f *files) readSource(s Source, builtIn bool) error {
 		}
 		return fmt.Errorf("read policy %s: %w", s.Name, err)
 	}
+	if f.count == before {
+		return &Error{Code: CodeEmptySource, File: s.Name, Message: "there is no rule or data file: give *.rego, data.json or data.yaml"}
+	}
 	return nil
 }
 
@@ -85,6 +93,7 @@ func (f *files) readFile(s Source, p string, builtIn bool) error {
 	if err != nil {
 		return err
 	}
+	f.count++
 	name := path.Join(s.Name, p)
 	switch {
 	case isData:

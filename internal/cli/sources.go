@@ -48,6 +48,8 @@ func sources(paths []string) ([]policy.Source, error) {
 			return nil, usagef("read policy: %s", err)
 		case info.IsDir():
 			list = append(list, policy.Source{Name: path, FS: os.DirFS(path)})
+		case filepath.Ext(path) != ".rego":
+			return nil, usagef("read policy: %s is neither a directory nor a .rego file", path)
 		default:
 			dir, name := filepath.Split(path)
 			list = append(list, policy.Source{Name: filepath.Clean(dir), FS: onlyFile{os.DirFS(filepath.Clean(dir)), name}})

@@ -48,9 +48,11 @@ func (p *page) explanation(e *Explanation) {
 	p.blank()
 	p.disabled(e.Verdict.Disabled)
 	p.facts(checks)
+	p.blank()
 	if layout := newLayout(e.Launch); layout != nil {
-		p.blank()
 		p.grid(layout)
+	} else {
+		p.text("  ", "no rank grid: not all of its sizes are known")
 	}
 	p.footer(e.Verdict)
 }

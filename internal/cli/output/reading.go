@@ -14,7 +14,7 @@ func reading(f *topology.Facts) [][2]string {
 		{"version", e.Version},
 		{"parallel", parallel(e)},
 		{"executor", executor(e)},
-		{"nodes", nnodes(e)},
+		{"nnodes", nnodes(e)},
 		{"offload", offload(f.Transfer)},
 		{"placement", placement(&f.Placement)},
 	}
