@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/tiergate/tiergate/policy/internal/rewrite"
 )
 
 // string writes a string value. Without escapes its bytes are those of the text, a copy of which is in memory.
@@ -28,7 +30,7 @@ func (e *encoder) string() uint32 {
 // key writes the string of an object's member and returns its hash as well.
 func (e *encoder) key() (addr, hash uint32) {
 	if addr = e.string(); addr != 0 {
-		hash = fnv(e.keyBytes(addr))
+		hash = rewrite.StringHash(e.keyBytes(addr))
 	}
 	return addr, hash
 }
@@ -105,7 +107,7 @@ var escapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// escape reads one escape, or stays where it is and returns false. A lone surrogate becomes U+FFFD, as in encoding/json.
+// escape reads one escape, or stays where it is and returns false. Half of a surrogate pair is no character.
 func (e *encoder) escape() bool {
 	rest := e.text[e.at:]
 	if len(rest) < 2 {
@@ -120,16 +122,18 @@ func (e *encoder) escape() bool {
 		return true
 	}
 	r, ok := unicodeEscape(rest)
+	n := 6
+	if utf16.IsSurrogate(r) {
+		var second rune
+		second, ok = unicodeEscape(rest[n:])
+		r = utf16.DecodeRune(r, second)
+		ok = ok && r != utf8.RuneError
+		n += 6
+	}
 	if !ok {
 		return false
 	}
-	e.at += 6
-	if utf16.IsSurrogate(r) {
-		second, _ := unicodeEscape(rest[6:])
-		if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
-			e.at += 6
-		}
-	}
+	e.at += n
 	e.unescaped = utf8.AppendRune(e.unescaped, r)
 	return true
 }
@@ -141,13 +145,4 @@ func unicodeEscape(text []byte) (rune, bool) {
 	}
 	n, err := strconv.ParseUint(string(text[2:6]), 16, 32)
 	return rune(n), err == nil
-}
-
-// fnv is the hash of the runtime's fnv1a32, which despite its name multiplies first (FNV-1).
-func fnv(s []byte) uint32 {
-	h := uint32(0x811c9dc5)
-	for _, c := range s {
-		h = h*0x01000193 ^ uint32(c)
-	}
-	return h
 }

@@ -44,6 +44,9 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 	if err != nil {
 		return nil, fmt.Errorf("rewrite module: %w", err)
 	}
+	if !rewritten.FastStrings {
+		return nil, fmt.Errorf("rewrite module: %w: it lacks the functions of OPA's runtime", rewrite.ErrUnsupported)
+	}
 	compiled, err := h.runtime.CompileModule(ctx, rewritten.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("compile module: %w", err)

@@ -4,24 +4,44 @@ import "fmt"
 
 // The opcodes that matter here.
 const (
+	opBlock     = 0x02
 	opLoop      = 0x03
 	opIf        = 0x04
 	opEnd       = 0x0b
+	opBr        = 0x0c
+	opBrIf      = 0x0d
+	opReturn    = 0x0f
 	opCall      = 0x10
 	opLocalGet  = 0x20
+	opLocalSet  = 0x21
 	opLocalTee  = 0x22
 	opGlobalGet = 0x23
 	opGlobalSet = 0x24
 	opI32Load   = 0x28
+	opI64Load   = 0x29
+	opI32Load8U = 0x2d
+	opI64Load8U = 0x31
 	opI32Store  = 0x36
 	opI32Const  = 0x41
+	opI64Const  = 0x42
 	opI32Eqz    = 0x45
+	opI32Eq     = 0x46
 	opI32LtS    = 0x48
+	opI64Ne     = 0x52
 	opI32Add    = 0x6a
 	opI32Sub    = 0x6b
+	opI32Or     = 0x72
 	opI32Shl    = 0x74
-	blockEmpty  = 0x40
-	typeI32     = 0x7f
+	opI64Mul    = 0x7e
+	opI64Xor    = 0x85
+	opI64ShrU   = 0x88
+
+	opI32WrapI64    = 0xa7
+	opI64ExtendI32U = 0xad
+
+	blockEmpty = 0x40
+	typeI32    = 0x7f
+	typeI64    = 0x7e
 )
 
 func (m *rewriter) codeSection(body []byte) ([]byte, error) {
@@ -60,14 +80,34 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 	name, named := m.names[index]
 	rule := !named || name == "eval" || policyFunction.MatchString(name)
 	r := &reader{b: code}
-	r.repeat(func() { // the local variables: a count and a type
-		r.u32()
+	groups := r.u32()
+	declarations := r.at
+	locals := uint64(0)
+	for i := uint32(0); i < groups && r.err == nil; i++ { // the local variables: a count and a type
+		locals += uint64(r.u32())
 		r.byte()
-	})
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
 	out := make([]byte, 0, len(code)+len(code)/3)
-	out = append(out, code[:r.at]...)
-	if rule {
-		out = append(out, m.fuelCheck()...)
+	metered := true
+	switch {
+	case rule:
+		out = append(append(out, code[:r.at]...), m.fuelCheck()...)
+	case m.fastStrings && name == hashFunction:
+		if locals > maxHashLocals {
+			return nil, fmt.Errorf("%w: it has %d local variables", ErrUnsupported, locals)
+		}
+		out = appendU32(out, groups+2)
+		out = append(append(out, code[declarations:r.at]...), 1, typeI64, 2, typeI32)
+		out = append(out, hashPrologue(byte(1+locals))...)
+	case m.fastStrings && name == compareFunction:
+		// What is left to its loop is a few bytes.
+		metered = false
+		out = append(append(out, code[:r.at]...), comparePrologue()...)
+	default:
+		out = append(out, code[:r.at]...)
 	}
 	copied := r.at
 	add := func(end int, b []byte) {
@@ -80,7 +120,7 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case op == opLoop:
+		case op == opLoop && metered:
 			add(r.at, m.fuelCheck())
 		case op == opGlobalGet || op == opGlobalSet:
 			if target >= m.globals {

@@ -102,7 +102,9 @@ func appendU32(out []byte, v uint32) []byte {
 	return append(out, byte(v))
 }
 
-func appendS32(out []byte, v int32) []byte {
+func appendS32(out []byte, v int32) []byte { return appendS64(out, int64(v)) }
+
+func appendS64(out []byte, v int64) []byte {
 	for {
 		c := byte(v & 0x7f)
 		v >>= 7

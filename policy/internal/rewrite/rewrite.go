@@ -43,6 +43,8 @@ type Module struct {
 	Bytes []byte
 	// MinPages is the memory that the module declares as needed from the start.
 	MinPages uint32
+	// FastStrings is true where the module hashes strings by StringHash; otherwise it lacks the runtime's functions for it.
+	FastStrings bool
 	// Sites are the builtin calls that FaultExport and SiteExport speak of.
 	Sites []Site
 }
@@ -97,7 +99,7 @@ func Rewrite(wasm []byte, opts Options) (*Module, error) {
 		}
 		out = appendSection(out, s.id, body)
 	}
-	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites}, nil
+	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites, FastStrings: m.fastStrings}, nil
 }
 
 func (m *rewriter) section(s section) ([]byte, error) {

@@ -25,6 +25,8 @@ type rewriter struct {
 	fuel, fault, site, frame uint32
 
 	memo *memo
+	// fastStrings is true where both functions of strings.go are there to be changed.
+	fastStrings bool
 }
 
 const newGlobals = 4
@@ -64,7 +66,18 @@ func (m *rewriter) survey(sections []section) error {
 		return err
 	}
 	m.planMemo()
+	m.fastStrings = m.hasBoth(hashFunction, compareFunction)
 	return nil
+}
+
+func (m *rewriter) hasBoth(first, second string) bool {
+	found := map[string]int{}
+	for index, name := range m.names {
+		if index >= m.importedFunctions {
+			found[name]++
+		}
+	}
+	return found[first] == 1 && found[second] == 1
 }
 
 func (m *rewriter) useNames() error {
