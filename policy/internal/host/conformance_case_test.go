@@ -89,7 +89,10 @@ func compareResults(want []map[string]any, got ast.Set, sortBindings bool) strin
 	for _, bindings := range plain.([]any) {
 		object := ast.NewObject()
 		for name, value := range bindings.(map[string]any) {
-			v := ast.MustInterfaceToValue(value)
+			v, err := ast.InterfaceToValue(value)
+			if err != nil {
+				return err.Error()
+			}
 			if a, ok := v.(*ast.Array); ok && sortBindings {
 				v = a.Sorted()
 			}

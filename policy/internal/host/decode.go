@@ -72,7 +72,7 @@ func (d *decoder) value(addr uint32, depth int) {
 	case depth > maxDepth:
 		d.fail(ErrStack, "is nested deeper than %d", maxDepth)
 		return
-	case len(d.out) > d.end:
+	case len(d.out)+len(d.names) > d.end:
 		d.fail(ErrMemory, "has more than %d bytes", d.limit)
 		return
 	}

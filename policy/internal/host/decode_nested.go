@@ -41,7 +41,11 @@ type elements struct {
 }
 
 func (d *decoder) elements(addr, next uint32) elements {
-	return elements{buckets: d.u32(addr + 4), n: d.u32(addr + 8), left: d.u32(addr + 12), next: next}
+	e := elements{buckets: d.u32(addr + 4), n: d.u32(addr + 8), left: d.u32(addr + 12), next: next}
+	if int(e.left) > len(d.mem)/8 {
+		d.fail(ErrTrap, "has a malformed table")
+	}
+	return e
 }
 
 // step returns the address of the next element, or 0 behind the last. A table that has more elements than it says, or a

@@ -6,9 +6,6 @@ import "context"
 // none. An empty input is none at all. Errors are of type *Error; ErrInput says that the input is not JSON or has a name
 // twice in one object. Beyond growing dst a successful call allocates nothing.
 func (in *Instance) Eval(ctx context.Context, entrypoint int32, input, dst []byte) (out []byte, defined bool, err error) {
-	if ctx.Err() != nil {
-		return dst, false, deadline(ctx)
-	}
 	in.begin(ctx)
 	defer in.end()
 	addr, end := uint32(0), in.heap

@@ -2,8 +2,8 @@ package host
 
 import (
 	"context"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -75,18 +75,15 @@ func (in *Instance) refill() {
 // opaPrintln drops what print() writes: a policy's output has no place in a decision.
 func opaPrintln(context.Context, api.Module, []uint64) {}
 
-// abortError reads OPA's abort messages: "file:row:col: message" from rules, plain text from the C runtime.
+// located matches the abort messages of rules, "file:row:column: message".
+var located = regexp.MustCompile(`^(.+?):(\d+):\d+: (.*)$`)
+
+// abortError reads OPA's abort messages: those of rules, and plain text from the C runtime.
 func abortError(message string) *Error {
 	out := &Error{Kind: ErrTrap, Detail: message}
-	if file, rest, ok := strings.Cut(message, ":"); ok {
-		if row, rest, ok := strings.Cut(rest, ":"); ok {
-			if n, err := strconv.Atoi(row); err == nil {
-				out.File, out.Row = file, n
-				if _, text, ok := strings.Cut(rest, ": "); ok {
-					out.Detail = text
-				}
-			}
-		}
+	if m := located.FindStringSubmatch(message); m != nil {
+		out.File, out.Detail = m[1], m[3]
+		out.Row, _ = strconv.Atoi(m[2])
 	}
 	switch out.Detail {
 	case "var assignment conflict", "object insert conflict":

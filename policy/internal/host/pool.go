@@ -43,13 +43,16 @@ func (p *Pool) Eval(ctx context.Context, entrypoint int32, input, dst []byte) (o
 	if err != nil {
 		return dst, false, err
 	}
-	defer func() { p.put(in, err) }()
+	good := false
+	defer func() { p.put(in, good) }()
 	if in == nil {
 		if in, err = p.module.Instantiate(ctx); err != nil {
 			return dst, false, err
 		}
 	}
-	return in.Eval(ctx, entrypoint, input, dst)
+	out, defined, err = in.Eval(ctx, entrypoint, input, dst)
+	good = err == nil
+	return out, defined, err
 }
 
 func (p *Pool) take(ctx context.Context) (*Instance, error) {
@@ -57,6 +60,9 @@ func (p *Pool) take(ctx context.Context) (*Instance, error) {
 	case <-p.closed:
 		return nil, ErrClosed
 	default:
+	}
+	if ctx.Err() != nil { // which the choice below may pass over
+		return nil, deadline(ctx)
 	}
 	select {
 	case in := <-p.free:
@@ -68,9 +74,10 @@ func (p *Pool) take(ctx context.Context) (*Instance, error) {
 	}
 }
 
-// put gives the token back; an instance that failed or grew too large is thrown away and made anew when needed.
-func (p *Pool) put(in *Instance, err error) {
-	if in != nil && (err != nil || in.Oversized()) {
+// put gives the token back; an instance that is not good any more or grew too large is thrown away and made anew when
+// needed.
+func (p *Pool) put(in *Instance, good bool) {
+	if in != nil && (!good || in.Oversized()) {
 		in.Close(context.Background())
 		in = nil
 	}

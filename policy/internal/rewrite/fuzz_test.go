@@ -21,13 +21,8 @@ r if input.n with input.n as 2
 f(x) := x / count(input.xs)`)
 	modules := [][]byte{plain.bytes(), memoized(true).bytes(), real}
 	for i, m := range modules {
-		for at := 0; at < len(m); at += 1 + len(m)/10 {
-			f.Add(uint8(i), uint32(at), uint8(1), []byte{1})
-		}
-	}
-	for _, b := range []byte{0x00, 0x03, 0x0b, 0x7f, 0x80, 0xff} {
-		for at := range len(modules[0]) {
-			f.Add(uint8(0), uint32(at), uint8(1), []byte{b})
+		for at := 0; at < len(m); at += 1 + len(m)/40 {
+			f.Add(uint8(i), uint32(at), uint8(1), []byte{0x7f})
 		}
 	}
 	ctx := context.Background()

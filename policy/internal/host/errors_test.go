@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestErrorTexts(t *testing.T) {
+	for _, c := range []struct {
+		err  *Error
+		want string
+	}{
+		{&Error{Kind: ErrStack}, "evaluation nested too deeply"},
+		{&Error{Kind: ErrBudget, Detail: "more than 5 steps"}, "evaluation used up its budget of steps: more than 5 steps"},
+		{&Error{Kind: ErrConflict, File: "a.rego", Row: 7, Rule: "data.p.q", Detail: "var assignment conflict"},
+			"a.rego:7: evaluation gave conflicting values in data.p.q: var assignment conflict"},
+	} {
+		assert.EqualError(t, c.err, c.want)
+		assert.ErrorIs(t, c.err, c.err.Kind)
+	}
+}
+
+func TestAbortMessages(t *testing.T) {
+	for message, want := range map[string]Error{
+		"a/b.rego:12:3: var assignment conflict":        {Kind: ErrConflict, File: "a/b.rego", Row: 12, Detail: "var assignment conflict"},
+		"conflict.rego:1:1: object insert conflict":     {Kind: ErrConflict, File: "conflict.rego", Row: 1, Detail: "object insert conflict"},
+		"conflict.rego:1:1: something else":             {Kind: ErrTrap, File: "conflict.rego", Row: 1, Detail: "something else"},
+		"file:///x/y.rego:4:9: var assignment conflict": {Kind: ErrConflict, File: "file:///x/y.rego", Row: 4, Detail: "var assignment conflict"},
+		"opa_malloc: failed":                            {Kind: ErrMemory, Detail: "opa_malloc: failed"},
+		"illegal value":                                 {Kind: ErrTrap, Detail: "illegal value"},
+		"opa_number_to_bf: invalid number":              {Kind: ErrTrap, Detail: "opa_number_to_bf: invalid number"},
+		"":                                              {Kind: ErrTrap},
+	} {
+		assert.Equal(t, want, *abortError(message), message)
+	}
+}
+
+func TestDeadlineCauses(t *testing.T) {
+	cause := errors.New("shutting down")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	assert.ErrorIs(t, deadline(ctx), cause)
+	assert.ErrorIs(t, deadline(ctx), ErrDeadline)
+	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer stop()
+	assert.ErrorIs(t, deadline(late), context.DeadlineExceeded)
+	assert.ErrorIs(t, deadline(t.Context()), context.DeadlineExceeded, "the clock may be ahead of the context's timer")
+}
+
+// TestAttribution: an error names the rule that was running, also from inside of functions and comprehensions.
+func TestAttribution(t *testing.T) {
+	sources := []string{`package a.b
+
+q := data.a.c.f(input.n)
+each := [x | some n in [1, 0]; x := data.a.c.f(n)]
+`, `package a.c
+
+f(n) := 1 / n
+
+host(x) := urlquery.encode(x)
+
+twice[x] := y if {
+	some x in [1, 1]
+	some y in [1, 2]
+}
+
+some_rule := host(input.n)
+`}
+	in := loadModule(t, roomy, "{}", []string{"a/b/q", "a/b/each", "a/c/some_rule", "a/c/twice"}, sources...)
+	for entrypoint, want := range map[string]Error{
+		"a/b/q":         {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
+		"a/b/each":      {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
+		"a/c/some_rule": {Kind: ErrBuiltin, Rule: "data.a.c.host", Detail: "urlquery.encode: eval_type_error: urlquery.encode: operand 1 must be string but got number"},
+		"a/c/twice":     {Kind: ErrConflict, Rule: "data.a.c.twice", File: "m1.rego", Row: 7, Detail: "object insert conflict"},
+	} {
+		t.Run(entrypoint, func(t *testing.T) {
+			id, _ := in.Entrypoint(entrypoint)
+			one, err := in.Instantiate(t.Context())
+			require.NoError(t, err)
+			_, _, err = one.Eval(t.Context(), id, []byte(`{"n":0}`), nil)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, want, *e)
+		})
+	}
+}
