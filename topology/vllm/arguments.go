@@ -29,8 +29,8 @@ type arguments struct {
 	offset int
 	flags  [flagCount]occurrence
 	dotted []dottedHead
-	// unseen is why further flags may stand before the argument at unseenAt, or empty. What is given after it is certain:
-	// the last one wins.
+	// unseen is why further flags may stand before the argument at unseenAt, or empty. What is given after it is
+	// certain: the last one wins.
 	unseen   string
 	unseenAt int
 	refusals []topology.Refusal
@@ -91,8 +91,8 @@ func (s *scanner) unsure(token string, wanted bool) bool {
 	name, _, assigned := strings.Cut(token, "=")
 	switch {
 	case wanted:
-		// It is the value of a flag that changes no verdict. Written without quotes it could be more, but a command in which
-		// it is would rarely work; what follows a flag that takes a value is taken for one.
+		// It is the value of a flag that changes no verdict. Written without quotes it could be more, but a command
+		// in which it is would rarely work; what follows a flag that takes a value is taken for one.
 		return true
 	case assigned && !shell.IsUnknown(name) && isOption(name), isAttached(token):
 		return false
@@ -131,8 +131,8 @@ func (s *scanner) option(token string) {
 		s.wants = !assigned && takesValue(name)
 	case flags[id].kind == boolean:
 		if assigned {
-			s.refuse(topology.Refusal{Setting: name, Value: s.Reveal(value), Reason: "ignored explicit argument: the flag takes no value",
-				Fix: "write " + name + " alone"})
+			s.refuse(topology.Refusal{Setting: name, Value: s.Reveal(value),
+				Reason: "ignored explicit argument: the flag takes no value", Fix: "write " + name + " alone"})
 			return
 		}
 		s.set(id, occurrence{spelled: name, on: !negated})
@@ -151,7 +151,8 @@ func (s *scanner) set(id flagID, o occurrence) {
 	o.given, o.at = true, s.tokens[s.i].at
 	if reason, fix := fault(flags[id].kind, o); reason != "" && !shell.IsUnknown(o.value) {
 		o.refused = true
-		s.refuse(topology.Refusal{Check: flags[id].check, Setting: o.spelled, Value: shorten(o.value), Reason: reason, Fix: fix})
+		s.refuse(topology.Refusal{Check: flags[id].check, Setting: o.spelled, Value: shorten(o.value), Reason: reason,
+			Fix: fix})
 	}
 	s.flags[id] = o
 }
@@ -163,14 +164,15 @@ func fault(kind valueKind, o occurrence) (reason, fix string) {
 		switch _, ok := parseInt(o.value); {
 		case ok:
 		case strings.Contains(o.value, "$"):
-			return "invalid int value", "no shell replaces the variable here: write $(NAME) where Kubernetes starts the command, " +
-				"or run it with sh -c"
+			return "invalid int value", "no shell replaces the variable here: write $(NAME) where Kubernetes starts " +
+				"the command, or run it with sh -c"
 		default:
 			return "invalid int value", "give a whole number, e.g. " + o.spelled + " 2"
 		}
 	case gibibytes:
 		if f, ok := parseFloat(o.value); !isNone(o.value) && (!ok || math.IsInf(f, 0) || math.IsNaN(f)) {
-			return "it cannot be converted to a number of GiB", "give a number of GiB without a unit, e.g. " + o.spelled + " 10"
+			return "it cannot be converted to a number of GiB",
+				"give a number of GiB without a unit, e.g. " + o.spelled + " 10"
 		}
 	case backend:
 		if _, ok := offloadingBackends[o.value]; !ok {
@@ -213,7 +215,8 @@ var negative = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
 
 func isNegative(token string) bool { return negative.MatchString(token) }
 
-// isOption tells whether argparse takes a token for a flag, known or not: negative numbers and text with spaces are values.
+// isOption tells whether argparse takes a token for a flag, known or not: negative numbers and text with spaces are
+// values.
 func isOption(token string) bool {
 	if len(token) < 2 || token[0] != '-' || isNegative(token) {
 		return false

@@ -15,20 +15,23 @@ const (
 	checkOffload  = "offload.config"
 )
 
+// lookup reads a variable of the engine's environment.
+type lookup func(name string) (value string, set bool)
+
 // builder puts an engine together from the fields of a launch, its environment and the arguments of its command.
 type builder struct {
 	launch   *v1.Launch
 	engine   *topology.Engine
 	unknowns *shell.Unknowns
-	lookup   func(name string) (string, bool)
+	env      lookup
 	// args is nil without a command.
 	args *arguments
 	err  *Error
 }
 
-func build(launch *v1.Launch, u *shell.Unknowns, lookup func(string) (string, bool), args *arguments) (*topology.Engine, error) {
+func build(launch *v1.Launch, u *shell.Unknowns, env lookup, args *arguments) (*topology.Engine, error) {
 	e := &topology.Engine{ID: launch.Engine.ID, Version: launch.Engine.Version}
-	b := &builder{launch: launch, engine: e, unknowns: u, lookup: lookup, args: args}
+	b := &builder{launch: launch, engine: e, unknowns: u, env: env, args: args}
 	fields := launch.Engine.Parallel
 	if fields == nil {
 		fields = &v1.Parallel{}
@@ -80,8 +83,8 @@ func (b *builder) given(id flagID) (o occurrence, reason string) {
 	return o, b.unknowns.Reason(o.value)
 }
 
-// number is a size from the command or from its field. It gives nil where neither says anything, and where the value is
-// unknown or unreadable, with known false.
+// number is a size from the command or from its field. It gives nil where neither says anything, and where the value
+// is unknown or unreadable, with known false.
 func (b *builder) number(id flagID, field *int64) (n *int64, known bool) {
 	o, reason := b.given(id)
 	switch {
@@ -128,8 +131,8 @@ func (b *builder) on(id flagID) bool {
 
 // contradict reports a field that says otherwise than the command.
 func (b *builder) contradict(setting, field string, o occurrence) {
-	b.fail(setting, fmt.Sprintf("%s is %s, but the command at %s gives %s %s", setting, field, b.args.place(o), o.spelled,
-		showText(b.unknowns.Reveal(o.value))))
+	b.fail(setting, fmt.Sprintf("%s is %s, but the command at %s gives %s %s", setting, field, b.args.place(o),
+		o.spelled, showText(b.unknowns.Reveal(o.value))))
 }
 
 // fail keeps the first contradiction.
@@ -157,13 +160,15 @@ func (b *builder) dataBackend() {
 		b.unresolve(flags[flagDataBackend].setting, reason)
 	case o.given && o.value != "mp" && o.value != "ray":
 		b.refuse(topology.Refusal{Check: checkParallel, Setting: o.spelled, Value: shorten(o.value),
-			Reason: "data_parallel_backend can only be ray or mp", Fix: "write " + o.spelled + " mp or " + o.spelled + " ray"})
+			Reason: "data_parallel_backend can only be ray or mp",
+			Fix:    "write " + o.spelled + " mp or " + o.spelled + " ray"})
 	case o.given:
 		b.engine.DataBackend = o.value
 	}
 }
 
-// dataFromEnv reads VLLM_DP_SIZE and VLLM_DP_RANK, which vLLM looks at only where the configuration gives no replicas.
+// dataFromEnv reads VLLM_DP_SIZE and VLLM_DP_RANK, which vLLM looks at only where the configuration gives no
+// replicas.
 func (b *builder) dataFromEnv(field *int64) {
 	e := b.engine
 	if e.Data != 1 || e.DataLocal != nil && *e.DataLocal == 0 {
@@ -187,7 +192,7 @@ func (b *builder) dataFromEnv(field *int64) {
 
 // envInt reads a variable that vLLM takes for a number; nil where it is not set, false where its value is not known.
 func (b *builder) envInt(name, setting, check string) (*int64, bool) {
-	text, set := b.lookup(name)
+	text, set := b.env(name)
 	if !set {
 		return nil, true
 	}
@@ -197,8 +202,8 @@ func (b *builder) envInt(name, setting, check string) (*int64, bool) {
 	}
 	n, ok := parseInt(text)
 	if !ok {
-		b.refuse(topology.Refusal{Check: check, Setting: name, Value: shorten(text), Reason: "the variable is not a number",
-			Fix: "set " + name + " to a whole number or remove it"})
+		b.refuse(topology.Refusal{Check: check, Setting: name, Value: shorten(text),
+			Reason: "the variable is not a number", Fix: "set " + name + " to a whole number or remove it"})
 		b.unresolve(setting, "the value of "+name+" cannot be read")
 		return nil, false
 	}

@@ -20,8 +20,8 @@ func recognize(args []string) shell.Answer {
 	return answer
 }
 
-// engineArgs takes the engine itself from its command line and leaves its arguments. With vllm serve, the first of them that
-// is no flag is the model.
+// engineArgs takes the engine itself from its command line and leaves its arguments. With vllm serve, the first of
+// them that is no flag is the model.
 func engineArgs(args []string) (rest []string, serves bool, answer shell.Answer) {
 	switch name := path.Base(args[0]); {
 	case startsServe(args):

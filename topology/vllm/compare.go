@@ -17,8 +17,8 @@ func (b *builder) compareTransfer(field, command *value) {
 	if n := len(b.args.dotted); n > 0 {
 		spelled = b.args.dotted[n-1].first
 	}
-	b.fail(topology.SettingTransfer, fmt.Sprintf("%s is %s, but %s in the command makes it %s", path, b.show(path, x), spelled,
-		b.show(path, y)))
+	b.fail(topology.SettingTransfer, fmt.Sprintf("%s is %s, but %s in the command makes it %s", path, b.show(path, x),
+		spelled, b.show(path, y)))
 }
 
 func (b *builder) show(path string, v *value) string {

@@ -3,7 +3,9 @@ package vllm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
@@ -71,7 +73,8 @@ func (b *builder) children(t *topology.Transfer, list *value, path string, level
 		return
 	}
 	if level == maxLevels || len(t.Connectors)+len(list.items) > maxConnectors {
-		b.refuseKey(path, nil, fmt.Sprintf("more than %d connectors, or nested more than %d deep", maxConnectors, maxLevels))
+		b.refuseKey(path, nil, fmt.Sprintf("more than %d connectors, or nested more than %d deep", maxConnectors,
+			maxLevels))
 		b.unresolve(topology.SettingTransfer, path+" is not read to its end")
 		return
 	}
@@ -90,8 +93,8 @@ func (b *builder) refuseKey(path string, v *value, reason string) {
 		Fix: "correct " + path + " or remove it"})
 }
 
-// specOf is the offloading spec of a connector, and whether its keys are known. vLLM loads a spec by its module only if the
-// name is none of its own.
+// specOf is the offloading spec of a connector, and whether its keys are known. vLLM loads a spec by its module only
+// if the name is none of its own.
 func specOf(v, extra *value) (string, bool) {
 	spec := specCPU
 	switch name := extra.get(keySpec); {
@@ -109,8 +112,8 @@ func specOf(v, extra *value) (string, bool) {
 	return spec, spec == specCPU || spec == specTiering || guarded
 }
 
-// bytesOf reads cpu_bytes_to_use as vLLM's int does: a number, or a text of digits. Anything else, and what is not above 0,
-// is 0; a number beyond 64 bits is the largest there is, which fits nowhere.
+// bytesOf reads cpu_bytes_to_use as vLLM's int does: a number, or a text of digits. Anything else, and what is not
+// above 0, is 0; a number beyond 64 bits is the largest there is, which fits nowhere.
 func bytesOf(v *value) int64 {
 	var f float64
 	switch {
@@ -132,17 +135,15 @@ func bytesOf(v *value) int64 {
 
 // free are the keys whose text may be unknown without anything here depending on it: addresses, places and names that
 // differ between pods.
-var free = map[string]bool{
-	"bucket": true, "ca_bundle": true, "control_advertise_host": true, "control_host": true, "endpoint_override": true,
-	"engine_id": true, "host": true, "kv_ip": true, "kvcr_service_socket_path": true, "prefix": true, "region": true,
-	"root_dir": true, "access_key": true, "secret_key": true, "session_token": true,
-}
+var free = strings.Fields(`
+	access_key bucket ca_bundle control_advertise_host control_host endpoint_override engine_id host kv_ip
+	kvcr_service_socket_path prefix region root_dir secret_key session_token`)
 
-// undecided finds an unknown text on which the meaning of the configuration may depend, and gives its reason. One that does
-// not matter is written as the source spells it.
+// undecided finds an unknown text on which the meaning of the configuration may depend, and gives its reason. One
+// that does not matter is written as the source spells it.
 func (b *builder) undecided(v *value, key string) string {
 	if shell.IsUnknown(v.text) {
-		if !free[key] {
+		if !slices.Contains(free, key) {
 			return b.unknowns.Reason(v.text)
 		}
 		v.text = b.unknowns.Reveal(v.text)

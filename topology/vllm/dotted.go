@@ -8,8 +8,8 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
-// dottedHead collects what the dotted forms of one flag set, e.g. --kv-transfer-config.kv_role kv_both. vLLM makes one JSON
-// object of them and appends it to the command line, in the order in which the heads first appear.
+// dottedHead collects what the dotted forms of one flag set, e.g. --kv-transfer-config.kv_role kv_both. vLLM makes
+// one JSON object of them and appends it to the command line, in the order in which the heads first appear.
 type dottedHead struct {
 	name string
 	// first is the first form that was used, for messages.
@@ -23,8 +23,8 @@ type token struct {
 	at   int
 }
 
-// takeDotted takes the dotted flags and their values out of the arguments, as vLLM does before it reads any other. Whatever
-// follows a dotted flag is its value; a negative number with a fraction counts as such a flag too.
+// takeDotted takes the dotted flags and their values out of the arguments, as vLLM does before it reads any other.
+// Whatever follows a dotted flag is its value; a negative number with a fraction counts as such a flag too.
 func (a *arguments) takeDotted(args []string) []token {
 	rest := make([]token, 0, len(args))
 	for i := 0; i < len(args); i++ {

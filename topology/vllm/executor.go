@@ -42,8 +42,8 @@ func (b *builder) executor() {
 	}
 }
 
-// defaultExecutor is vLLM's choice. Where the GPUs of a node are known to be too few for a replica, only Ray can place it,
-// which older versions then chose and newer ones ask for.
+// defaultExecutor is vLLM's choice. Where the GPUs of a node are known to be too few for a replica, only Ray can
+// place it, which older versions then chose and newer ones ask for.
 func (b *builder) defaultExecutor() string {
 	e := b.engine
 	world := product(e.Pipeline, e.Tensor, e.PrefillContext)

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiergate/tiergate/topology"
@@ -35,14 +36,15 @@ const (
 	flagUnknown   flagID = -2
 )
 
-// flag is one flag of vLLM's command line. vLLM builds its parser on Python's argparse with abbreviations allowed, so that a
-// flag may be cut down to any prefix that no other flag of vLLM's shares; unique is the shortest one, of the long name and of
-// the alias, in vLLM 0.33.0. Where it equals the name, there is no abbreviation.
+// flag is one flag of vLLM's command line. vLLM builds its parser on Python's argparse with abbreviations allowed, so
+// that a flag may be cut down to any prefix that no other flag of vLLM's shares; unique is the shortest one, of the
+// long name and of the alias, in vLLM 0.33.0. Where it equals the name, there is no abbreviation.
 type flag struct {
 	name, unique   string
 	alias, unalias string
 	kind           valueKind
-	// setting is what becomes unresolved with the flag's value, and check reports a value that vLLM would not read.
+	// setting is what becomes unresolved with the flag's value. check reports a value that vLLM would not read;
+	// empty means parallel.config.
 	setting, check string
 	// negative tells a boolean flag that is also written --no-name.
 	negative bool
@@ -63,21 +65,21 @@ const (
 
 var flags = [flagCount]flag{
 	flagTensor: {name: "--tensor-parallel-size", unique: "--te", alias: "-tp", unalias: "-t",
-		setting: topology.SettingTensor, check: checkParallel, kind: integer},
+		setting: topology.SettingTensor, kind: integer},
 	flagPipeline: {name: "--pipeline-parallel-size", unique: "--pi", alias: "-pp", unalias: "-pp",
-		setting: topology.SettingPipeline, check: checkParallel, kind: integer},
+		setting: topology.SettingPipeline, kind: integer},
 	flagPrefillContext: {name: "--prefill-context-parallel-size", unique: "--prefill-c", alias: "-pcp", unalias: "-pc",
-		setting: topology.SettingPrefillContext, check: checkParallel, kind: integer},
+		setting: topology.SettingPrefillContext, kind: integer},
 	flagDecodeContext: {name: "--decode-context-parallel-size", unique: "--dec", alias: "-dcp", unalias: "-dcp",
-		setting: topology.SettingDecodeContext, check: checkParallel, kind: integer},
+		setting: topology.SettingDecodeContext, kind: integer},
 	flagData: {name: "--data-parallel-size", unique: "--data-parallel-size", alias: "-dp", unalias: "-dp",
-		setting: topology.SettingData, check: checkParallel, kind: integer},
+		setting: topology.SettingData, kind: integer},
 	flagDataLocal: {name: "--data-parallel-size-local", unique: "--data-parallel-size-", alias: "-dpl", unalias: "-dpl",
-		setting: topology.SettingDataLocal, check: checkParallel, kind: integer},
+		setting: topology.SettingDataLocal, kind: integer},
 	flagDataRank: {name: "--data-parallel-rank", unique: "--data-parallel-ra", alias: "-dpn", unalias: "-dpn",
-		setting: topology.SettingDataRank, check: checkParallel, kind: integer},
-	flagDataStartRank: {name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr", unalias: "-dpr",
-		setting: topology.SettingDataStartRank, check: checkParallel, kind: integer},
+		setting: topology.SettingDataRank, kind: integer},
+	flagDataStartRank: {name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr",
+		unalias: "-dpr", setting: topology.SettingDataStartRank, kind: integer},
 	// With an unknown backend it is the placement that is unknown, as it is with an unknown number of local replicas.
 	flagDataBackend: {name: "--data-parallel-backend", unique: "--data-parallel-b", alias: "-dpb", unalias: "-dpb",
 		setting: topology.SettingDataLocal},
@@ -86,9 +88,9 @@ var flags = [flagCount]flag{
 	flagExternalLB: {name: "--data-parallel-external-lb", unique: "--data-parallel-e", alias: "-dpe", unalias: "-dpe",
 		kind: boolean, negative: true},
 	flagNnodes: {name: "--nnodes", unique: "--nn", alias: "-n", unalias: "-n",
-		setting: topology.SettingNnodes, check: checkParallel, kind: integer},
+		setting: topology.SettingNnodes, kind: integer},
 	flagNodeRank: {name: "--node-rank", unique: "--nod", alias: "-r", unalias: "-r",
-		setting: topology.SettingNodeRank, check: checkParallel, kind: integer},
+		setting: topology.SettingNodeRank, kind: integer},
 	flagExecutor: {name: "--distributed-executor-backend", unique: "--distributed-e",
 		setting: topology.SettingExecutor},
 	flagHeadless: {name: "--headless", unique: "--hea", kind: boolean},
@@ -133,29 +135,24 @@ func isPrefix(name, unique, full string) bool {
 }
 
 // valueless are the flags of vLLM 0.33.0 that take no value and do not say so by their name.
-var valueless = map[string]bool{
-	"--aggregate-engine-logging": true, "--allow-credentials": true, "--allow-deprecated-quantization": true,
-	"--async-scheduling": true, "--cohere-is-reasoning-model": true, "--cudagraph-metrics": true,
-	"--data-parallel-multi-port-external-lb": true, "-dpm": true, "--dcp-q-replicate": true, "--enforce-eager": true,
-	"-ep": true, "--exclude-tools-when-tool-choice-none": true, "--fail-on-environ-validation": true,
-	"--fully-sharded-loras": true, "--grpc": true, "--help": true, "-h": true, "--interleave-mm-strings": true,
-	"--jit-monitor-verbose": true, "--kv-cache-metrics": true, "--kv-sharing-fast-prefill": true,
-	"--language-model-only": true, "--log-error-stack": true, "--long-prefill-token-threshold-adaptive": true,
-	"--mm-device-do-normalize": true, "--mm-encoder-only": true, "--monokernel": true, "--numa-bind": true,
-	"--ray-workers-use-nsight": true, "--return-sampling-mask": true, "--return-tokens-as-token-ids": true,
-	"--scheduler-reserve-full-isl": true, "--skip-mm-profiling": true, "--skip-tokenizer-init": true,
-	"--sleep-mode-offload-cudagraph": true, "--specialize-active-lora": true, "--swa-bounded-replay": true,
-	"--tokens-only": true, "--trust-remote-code": true, "--trust-request-chat-template": true,
-	"--trust-request-mm-kwargs": true, "--use-fp64-gumbel": true, "--use-replayssm": true, "--use-tqdm-on-load": true,
-}
+var valueless = strings.Fields(`
+	--aggregate-engine-logging --allow-credentials --allow-deprecated-quantization --async-scheduling
+	--cohere-is-reasoning-model --cudagraph-metrics --data-parallel-multi-port-external-lb -dpm --dcp-q-replicate
+	--enforce-eager -ep --exclude-tools-when-tool-choice-none --fail-on-environ-validation --fully-sharded-loras
+	--grpc --help -h --interleave-mm-strings --jit-monitor-verbose --kv-cache-metrics --kv-sharing-fast-prefill
+	--language-model-only --log-error-stack --long-prefill-token-threshold-adaptive --mm-device-do-normalize
+	--mm-encoder-only --monokernel --numa-bind --ray-workers-use-nsight --return-sampling-mask
+	--return-tokens-as-token-ids --scheduler-reserve-full-isl --skip-mm-profiling --skip-tokenizer-init
+	--sleep-mode-offload-cudagraph --specialize-active-lora --swa-bounded-replay --tokens-only --trust-remote-code
+	--trust-request-chat-template --trust-request-mm-kwargs --use-fp64-gumbel --use-replayssm --use-tqdm-on-load`)
 
-// takesValue tells whether the argument after a flag belongs to it. It matters only for an argument that is not known, which
-// may otherwise be any number of further flags: an argument that begins with a dash is never the value of the flag before
-// it, and one that does not is no flag.
+// takesValue tells whether the argument after a flag belongs to it. It matters only for an argument that is not
+// known, which may otherwise be any number of further flags: an argument that begins with a dash is never the value
+// of the flag before it, and one that does not is no flag.
 func takesValue(name string) bool {
 	if id, _ := findFlag(name); id >= 0 {
 		return flags[id].kind != boolean
 	}
-	return !valueless[name] && !strings.HasPrefix(name, "--no-") && !strings.HasPrefix(name, "--enable-") &&
-		!strings.HasPrefix(name, "--disable-")
+	return !slices.Contains(valueless, name) && !strings.HasPrefix(name, "--no-") &&
+		!strings.HasPrefix(name, "--enable-") && !strings.HasPrefix(name, "--disable-")
 }

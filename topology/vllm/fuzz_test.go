@@ -19,11 +19,14 @@ func TestNothingIsExecuted(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, text := range []string{
-		"vllm serve $(touch touched) -tp 2", "vllm serve m -tp `touch touched`", "vllm serve m > touched", "vllm serve <(touch touched)",
-		"touch touched; vllm serve m", "vllm serve m --config $(touch touched)", `vllm serve m --kv-transfer-config "$(touch touched)"`,
+		"vllm serve $(touch touched) -tp 2", "vllm serve m -tp `touch touched`", "vllm serve m > " +
+			"touched", "vllm serve <(touch touched)",
+		"touch touched; vllm serve m", "vllm serve m --config $(touch touched)", `vllm serve m --kv-transfer-config ` +
+			`"$(touch touched)"`,
 		"exec vllm serve m &> touched", "vllm serve m | tee touched", "cat > touched <<EOF\nEOF\nvllm serve m",
 	} {
-		for _, command := range [][]string{{"sh", "-c", text}, {"vllm", "serve", text}, {"vllm", "serve", "m", "-tp", text}} {
+		for _, command := range [][]string{{"sh", "-c", text}, {"vllm", "serve", text}, {"vllm", "serve", "m", "-tp",
+			text}} {
 			_, err := Resolve(&v1.Launch{Engine: v1.Engine{Command: command}})
 			require.NoError(t, err)
 			assert.NoFileExists(t, filepath.Join(dir, "touched"), text)
@@ -85,8 +88,10 @@ func FuzzResolve(f *testing.F) {
 // FuzzTransfer reads a text as a transfer configuration, from a command, from a field and from both.
 func FuzzTransfer(f *testing.F) {
 	for _, text := range []string{
-		tiered, fsTier("1"), offloading(`{"cpu_bytes_to_use":"1_0"}`), `{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` + tiered + `,1]}}`,
-		`{kv_connector:X}`, `{"a":1,"a":2}`, `{"a":1e400}`, `{"a":80m,"b":1.5k}`, "null", `{"engine_id":"$(POD)","kv_connector":{}}`, `[[[[`, "\xff", `{"kv_connector":"\udbc0\udc00"}`,
+		tiered, fsTier("1"), offloading(`{"cpu_bytes_to_use":"1_0"}`), `{"kv_connector":"MultiConnector",` +
+			`"kv_connector_extra_config":{"connectors":[` + tiered + `,1]}}`,
+		`{kv_connector:X}`, `{"a":1,"a":2}`, `{"a":1e400}`, `{"a":80m,"b":1.5k}`, "null", `{"engine_id":"$(POD)",` +
+			`"kv_connector":{}}`, `[[[[`, "\xff", `{"kv_connector":"\udbc0\udc00"}`,
 	} {
 		f.Add(text, "1")
 	}

@@ -48,8 +48,8 @@ func (v *value) put(name string, to value) {
 	v.members = append(v.members, member{name, to})
 }
 
-// parse reads one JSON value, strictly: no key twice, no bytes that are not UTF-8, no number beyond a double. Members come
-// out sorted by name.
+// parse reads one JSON value, strictly: no key twice, no bytes that are not UTF-8, no number beyond a double. Members
+// come out sorted by name.
 func parse(data []byte) (value, error) {
 	// Duplicate names are found here, where the members are sorted anyway.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))
@@ -101,7 +101,8 @@ func readMembers(dec *jsontext.Decoder) ([]member, error) {
 	sortMembers(members)
 	for i := range members[min(1, len(members)):] {
 		if members[i].name == members[i+1].name {
-			return nil, &syntaxError{dec.InputOffset(), "the key " + strconv.Quote(shorten(members[i].name)) + " is given twice"}
+			name := strconv.Quote(shorten(members[i].name))
+			return nil, &syntaxError{dec.InputOffset(), "the key " + name + " is given twice"}
 		}
 	}
 	_, err := dec.ReadToken()

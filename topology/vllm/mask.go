@@ -4,8 +4,8 @@ import "strings"
 
 // secretWords are parts, and secretEnds ends, of the names of keys that hold credentials.
 var (
-	secretWords = [...]string{"secret", "password", "passwd", "credential", "access_key", "api_key", "apikey", "private_key"}
-	secretEnds  = [...]string{"token", "access_key_id", "auth", "authorization"}
+	secretWords = strings.Fields("secret password passwd credential access_key api_key apikey private_key")
+	secretEnds  = strings.Fields("token auth authorization")
 )
 
 // isCredential tells whether the value of a key must not be shown or passed on.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseInt reads a whole number as Python's int does: spaces around it, one sign, underscores between digits. It reports
-// false also for a number beyond 64 bits, which no size can be.
+// parseInt reads a whole number as Python's int does: spaces around it, one sign, underscores between digits. It
+// reports false also for a number beyond 64 bits, which no size can be.
 func parseInt(text string) (int64, bool) {
 	digits, ok := pythonDigits(text)
 	if !ok {
@@ -50,7 +50,8 @@ var units = map[byte]float64{
 
 var human = regexp.MustCompile(`^(\d+)(\.\d+)?([kKmMgGtT])$`)
 
-// humanInt reads a number with a unit, e.g. 80g, and writes it without. A fraction is allowed with a decimal unit only.
+// humanInt reads a number with a unit, e.g. 80g, and writes it without. A fraction is allowed with a decimal unit
+// only.
 func humanInt(text string) (string, bool) {
 	m := human.FindStringSubmatch(text)
 	if m == nil || m[2] != "" && m[3] < "a" {

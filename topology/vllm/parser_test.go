@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVLLMsParserAgrees compares with what the parser of vLLM 0.33.0 itself made of random arguments, recorded once: the
-// settings and the transfer configuration, or only that it refused.
+// TestVLLMsParserAgrees compares with what the parser of vLLM 0.33.0 itself made of random arguments, recorded once:
+// the settings and the transfer configuration, or only that it refused.
 func TestVLLMsParserAgrees(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/parser.jsonl")
 	require.NoError(t, err)

@@ -12,10 +12,10 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
-// Resolve gives the configuration that the engine of a launch would run with: from its command, from its fields, or from
-// both. Fields fill in what the command leaves open; where both speak they must agree. Values that vLLM would refuse and
-// values that nobody can know yet are in the result. Errors are *Error, with ErrNoEngine in the chain where the command
-// starts no engine.
+// Resolve gives the configuration that the engine of a launch would run with: from its command, from its fields, or
+// from both. Fields fill in what the command leaves open; where both speak they must agree. Values that vLLM would
+// refuse and values that nobody can know yet are in the result. Errors are *Error, with ErrNoEngine in the chain
+// where the command starts no engine.
 func Resolve(launch *v1.Launch) (*topology.Engine, error) {
 	if err := checkText(&launch.Engine); err != nil {
 		return nil, err
@@ -66,9 +66,9 @@ func settled(e *topology.Engine) []topology.Unresolved {
 
 func severalEngines(first, other shell.Program, u *shell.Unknowns) *Error {
 	show := func(p shell.Program) string { return showText(u.Reveal(strings.Join(p.Args, " "))) }
-	return &Error{Code: CodeSeveralEngines, Pointer: commandPointer(other.Index), Detail: fmt.Sprintf("the script may start "+
-		"engines that differ: `%s` and `%s`; a launch is one engine: give each a launch of its own, or leave the one command "+
-		"that runs", show(first), show(other))}
+	return &Error{Code: CodeSeveralEngines, Pointer: commandPointer(other.Index), Detail: fmt.Sprintf("the script may "+
+		"start engines that differ: `%s` and `%s`; a launch is one engine: give each a launch of its own, or leave "+
+		"the one command that runs", show(first), show(other))}
 }
 
 // find gives the engines that a command may start; at least one, or an error.
@@ -95,6 +95,9 @@ func unreadable(failure *shell.Error) *Error {
 	return e
 }
 
+// searched is what an engine command looks like.
+const searched = "`vllm serve` and `python -m " + serverModule + "`, also behind sh -c and programs such as env or exec"
+
 // noEngine says what was looked for and what was there instead.
 func noEngine(seen []string) *Error {
 	const most = 4
@@ -109,7 +112,6 @@ func noEngine(seen []string) *Error {
 	if len(seen) > most {
 		list += fmt.Sprintf(" and %d more", len(seen)-most)
 	}
-	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", Detail: "no engine command: looked for `vllm serve` and " +
-		"`python -m " + serverModule + "`, also behind sh -c and programs such as env or exec, and saw " + list +
-		"; give the engine's own command, or its fields without a command", err: ErrNoEngine}
+	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", err: ErrNoEngine, Detail: "no engine command: looked for " +
+		searched + ", and saw " + list + "; give the engine's own command, or its fields without a command"}
 }

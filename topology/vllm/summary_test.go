@@ -11,8 +11,8 @@ import (
 	"github.com/tiergate/tiergate/topology"
 )
 
-// summary writes an engine as the settings that differ from a plain one, then what is unresolved and what is refused, each on
-// a line of its own.
+// summary writes an engine as the settings that differ from a plain one, then what is unresolved and what is refused,
+// each on a line of its own.
 func summary(e *topology.Engine) string {
 	var parts []string
 	add := func(name string, value, plain any) {

@@ -43,22 +43,23 @@ func checkText(engine *v1.Engine) error {
 var pointerName = strings.NewReplacer("~", "~0", "/", "~1")
 
 func tooManyArguments(n int) *Error {
-	return &Error{Code: CodeTooLarge, Pointer: "/engine/command", Detail: fmt.Sprintf("the command has %d arguments; at most %d are "+
-		"read; leave out those that the engine does not need", n, maxArguments)}
+	return &Error{Code: CodeTooLarge, Pointer: "/engine/command", Detail: fmt.Sprintf("the command has %d arguments; "+
+		"at most %d are read; leave out those that the engine does not need", n, maxArguments)}
 }
 
 func textError(text string) *Error {
 	switch {
 	case len(text) > maxText:
-		return &Error{Code: CodeTooLarge, Detail: fmt.Sprintf("the text has %d bytes; no argument or variable may have more than %d; "+
-			"shorten it", len(text), maxText)}
+		return &Error{Code: CodeTooLarge, Detail: fmt.Sprintf("the text has %d bytes; no argument or variable may "+
+			"have more than %d; shorten it", len(text), maxText)}
 	case strings.IndexByte(text, 0) >= 0:
-		return &Error{Code: CodeText, Detail: "the text holds a NUL character, which no command or variable can; remove it"}
+		return &Error{Code: CodeText, Detail: "the text holds a NUL character, which no command or variable can; " +
+			"remove it"}
 	case !utf8.ValidString(text):
 		return &Error{Code: CodeText, Detail: "the text is not valid UTF-8; write it in UTF-8"}
 	case shell.IsUnknown(text):
-		return &Error{Code: CodeText, Detail: "the text holds a character of the private-use plane 16 (U+100000 and above), which is " +
-			"not read; remove it"}
+		return &Error{Code: CodeText, Detail: "the text holds a character of the private-use plane 16 (U+100000 and " +
+			"above), which is not read; remove it"}
 	}
 	return nil
 }

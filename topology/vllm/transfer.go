@@ -10,8 +10,8 @@ import (
 	"github.com/tiergate/tiergate/topology/vllm/internal/shell"
 )
 
-// transfer works out the KV transfer configuration that the engine would run with. Where it cannot be known, or vLLM would
-// not read it, SettingTransfer is unresolved, so that nothing is concluded from its absence.
+// transfer works out the KV transfer configuration that the engine would run with. Where it cannot be known, or vLLM
+// would not read it, SettingTransfer is unresolved, so that nothing is concluded from its absence.
 func (b *builder) transfer() topology.Transfer {
 	root, given, known := b.transferRoot()
 	if !known {
@@ -47,8 +47,8 @@ func (b *builder) fieldID(root value) {
 	}
 }
 
-// transferRoot reads the configuration as it is given, before --kv-offloading-size changes it. given is false where there is
-// none, known is false where it cannot be read.
+// transferRoot reads the configuration as it is given, before --kv-offloading-size changes it. given is false where
+// there is none, known is false where it cannot be read.
 func (b *builder) transferRoot() (root value, given, known bool) {
 	field, fromField, ok := b.transferField()
 	if !ok {
@@ -149,7 +149,8 @@ func jsonFix(text string) string {
 	case strings.Contains(text, `\"`):
 		return `take the backslashes away: they are part of the value here`
 	case strings.HasPrefix(text, "{") && strings.Contains(text, ":") && !strings.Contains(text, `"`):
-		return `give the keys and texts their double quotes back; a shell takes them away unless the whole value is in single quotes`
+		return "give the keys and texts their double quotes back; a shell takes them away unless the whole value is " +
+			"in single quotes"
 	}
 	return "write one JSON object with each key once, in single quotes where a shell reads it"
 }
@@ -175,8 +176,8 @@ func (b *builder) offloadingSize() (*float64, bool) {
 	return &size, true
 }
 
-// mergeOffloading changes the configuration as --kv-offloading-size does: it overwrites connector and role and sets the
-// bytes, and keeps every other key.
+// mergeOffloading changes the configuration as --kv-offloading-size does: it overwrites connector and role and sets
+// the bytes, and keeps every other key.
 func (b *builder) mergeOffloading(root *value, gib float64) bool {
 	connector, native, ok := b.offloadingConnector()
 	if !ok {
@@ -198,14 +199,14 @@ func (b *builder) mergeOffloading(root *value, gib float64) bool {
 	return true
 }
 
-// offloadingBackends are the values of --kv-offloading-backend with the connector that they stand for. lmcache_mp is in
-// tests of versions after 0.33.
+// offloadingBackends are the values of --kv-offloading-backend with the connector that they stand for. lmcache_mp is
+// in tests of versions after 0.33.
 var offloadingBackends = map[string]string{
 	"native": "OffloadingConnector", "lmcache": "LMCacheMPConnector", "lmcache_mp": "LMCacheMPConnector",
 }
 
-// offloadingConnector is the connector that --kv-offloading-backend stands for, and whether it is one of vLLM's own, which
-// gets the size.
+// offloadingConnector is the connector that --kv-offloading-backend stands for, and whether it is one of vLLM's own,
+// which gets the size.
 func (b *builder) offloadingConnector() (name string, native, ok bool) {
 	o := b.args.flags[flagOffloadingBackend]
 	reason := b.unknowns.Reason(o.value)

@@ -7,8 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arithmetic computes an expression whose every operand is a whole number, or says why it cannot be computed. The shell
-// would take a variable that is not set as 0 and evaluate text as a further expression; neither is what the author meant.
+// arithmetic computes an expression whose every operand is a whole number, or says why it cannot be computed. The
+// shell would take a variable that is not set as 0 and evaluate text as a further expression; neither is what the
+// author meant.
 func (in *interpreter) arithmetic(expr syntax.ArithmExpr, s *scope) (value, reason string) {
 	reduced, reason := in.reduce(expr, s)
 	if reason != "" {

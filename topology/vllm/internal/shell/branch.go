@@ -94,8 +94,8 @@ func (in *interpreter) ifClause(clause *syntax.IfClause, s *scope) flow {
 	return in.merge(yes, no, last(clause.Cond))
 }
 
-// merge joins what two ways through a script leave behind. Where either may have failed, the status is given up, so that
-// one scope stands for both.
+// merge joins what two ways through a script leave behind. Where either may have failed, the status is given up, so
+// that one scope stands for both.
 func (in *interpreter) merge(a, b flow, at syntax.Node) flow {
 	if a.failed == nil && b.failed == nil {
 		return flow{ok: in.join(a.ok, b.ok, at)}

@@ -76,7 +76,8 @@ func (in *interpreter) eval(args []string, s *scope) flow {
 // sourceFile follows a file that is not read: it may set any variable. Activating a Python environment does not.
 func (in *interpreter) sourceFile(args []string, s *scope) flow {
 	if len(args) > 1 && path.Base(args[1]) != "activate" {
-		s.forgetAll("a variable may be set by " + shorten(in.unknowns.Reveal(args[1])) + ", which is sourced but not read")
+		file := shorten(in.unknowns.Reveal(args[1]))
+		s.forgetAll("a variable may be set by " + file + ", which is sourced but not read")
 	}
 	return flow{s, s}
 }

@@ -25,10 +25,7 @@ func (in *interpreter) call(command *syntax.CallExpr, s *scope) flow {
 		env = s.clone()
 		for _, assign := range command.Assigns {
 			in.assign(assign, env)
-			if v, set := env.vars[assign.Name.Value]; set {
-				v.Exported = true
-				env.vars[assign.Name.Value] = v
-			}
+			env.export(assign.Name.Value)
 		}
 	}
 	bodies, builtin := in.functions[args[0]], builtins[args[0]]
@@ -90,7 +87,7 @@ func (s *scope) restore(locals map[string]local) {
 	for name, before := range locals {
 		delete(s.vars, name)
 		if before.set {
-			_ = s.Set(name, before.v)
+			s.put(name, before.v)
 		}
 	}
 }
@@ -107,9 +104,9 @@ func (in *interpreter) assign(assign *syntax.Assign, s *scope) {
 	case assign.Append && old.Kind == expand.Indexed:
 		s.forget("is set element by element", name)
 	case assign.Append:
-		_ = s.Set(name, text(old.Str+in.literal(assign.Value, s)))
+		s.put(name, text(old.Str+in.literal(assign.Value, s)))
 	default:
-		_ = s.Set(name, text(in.literal(assign.Value, s)))
+		s.put(name, text(in.literal(assign.Value, s)))
 	}
 }
 
@@ -133,7 +130,7 @@ func (in *interpreter) assignList(assign *syntax.Assign, s *scope) {
 	if length(v) > maxArguments {
 		v = text(in.unknowns.mark("$"+name, "$"+name+" is longer than a command may be", true))
 	}
-	_ = s.Set(name, v)
+	s.put(name, v)
 }
 
 // declare follows export, declare, local and readonly.
@@ -148,7 +145,7 @@ func (in *interpreter) declare(clause *syntax.DeclClause, s *scope) flow {
 			flags += word
 			continue
 		}
-		if variant == "local" || variant == "declare" && !strings.Contains(flags, "g") {
+		if variant == "local" || (variant == "declare" || variant == "typeset") && !strings.Contains(flags, "g") {
 			in.makeLocal(arg.Name.Value, s)
 		}
 		if !arg.Naked {
@@ -157,9 +154,8 @@ func (in *interpreter) declare(clause *syntax.DeclClause, s *scope) flow {
 		if strings.ContainsAny(flags, "inlucA") || variant == "nameref" {
 			s.forget("has attributes that are not worked out", arg.Name.Value)
 		}
-		if v := s.Get(arg.Name.Value); v.Set && (variant == "export" || strings.Contains(flags, "x")) {
-			v.Exported = true
-			_ = s.Set(arg.Name.Value, v)
+		if variant == "export" || strings.Contains(flags, "x") {
+			s.export(arg.Name.Value)
 		}
 	}
 	return flow{s, s}
@@ -167,21 +163,17 @@ func (in *interpreter) declare(clause *syntax.DeclClause, s *scope) flow {
 
 // makeLocal remembers what to restore when the function returns.
 func (in *interpreter) makeLocal(name string, s *scope) {
-	if len(in.frames) == 0 {
+	for _, f := range slices.Backward(in.frames) {
+		if f.loop {
+			continue
+		}
+		if f.locals == nil {
+			f.locals = map[string]local{}
+		}
+		if _, again := f.locals[name]; !again {
+			before, set := s.vars[name]
+			f.locals[name] = local{before, set}
+		}
 		return
-	}
-	f := in.frames[len(in.frames)-1]
-	for i := len(in.frames) - 1; f.loop && i > 0; i-- {
-		f = in.frames[i-1]
-	}
-	if f.loop {
-		return
-	}
-	if f.locals == nil {
-		f.locals = map[string]local{}
-	}
-	if _, again := f.locals[name]; !again {
-		before, set := s.vars[name]
-		f.locals[name] = local{before, set}
 	}
 }

@@ -19,8 +19,8 @@ func wantEngine(args []string) Answer {
 	return Nothing
 }
 
-// follow gives the programs found, one a line. Unknown text is shown as the source spells it, in <> where it is one text and
-// in «» where it may be any number of arguments.
+// follow gives the programs found, one a line. Unknown text is shown as the source spells it, in <> where it is one
+// text and in «» where it may be any number of arguments.
 func follow(t testing.TB, command []string, env map[string]string, later ...string) (string, []string) {
 	t.Helper()
 	u := &Unknowns{}
@@ -56,14 +56,14 @@ func TestFollowFindsTheProgram(t *testing.T) {
 		command []string
 		want    string
 	}{
-		"plain":                      {[]string{"engine", "-a", "1"}, "engine|-a|1"},
-		"a path":                     {[]string{"/opt/bin/engine", "x"}, "/opt/bin/engine|x"},
-		"exec":                       {[]string{"exec", "engine", "x"}, "engine|x"},
-		"env with variables":         {[]string{"env", "A=1", "B=/bin/sh", "engine", "x"}, "engine|x"},
-		"timeout with options":       {[]string{"timeout", "-k", "5s", "5m", "engine", "x"}, "engine|x"},
-		"numactl":                    {[]string{"numactl", "--cpunodebind=0", "--membind", "0", "engine"}, "engine"},
-		"several wrappers":           {[]string{"tini", "--", "nohup", "nice", "-n", "5", "engine", "x"}, "engine|x"},
-		"a cluster runner":           {[]string{"ray", "symmetric-run", "--address", "a:1", "--", "engine", "x"}, "engine|x"},
+		"plain":                {[]string{"engine", "-a", "1"}, "engine|-a|1"},
+		"a path":               {[]string{"/opt/bin/engine", "x"}, "/opt/bin/engine|x"},
+		"exec":                 {[]string{"exec", "engine", "x"}, "engine|x"},
+		"env with variables":   {[]string{"env", "A=1", "B=/bin/sh", "engine", "x"}, "engine|x"},
+		"timeout with options": {[]string{"timeout", "-k", "5s", "5m", "engine", "x"}, "engine|x"},
+		"numactl":              {[]string{"numactl", "--cpunodebind=0", "--membind", "0", "engine"}, "engine"},
+		"several wrappers":     {[]string{"tini", "--", "nohup", "nice", "-n", "5", "engine", "x"}, "engine|x"},
+		"a cluster runner": {[]string{"ray", "symmetric-run", "--address", "a:1", "--", "engine", "x"}, "engine|x"},
 		"an unknown wrapper":         {[]string{"$(WRAPPER)", "engine", "x"}, "engine|x"},
 		"a shell":                    {[]string{"sh", "-c", "engine x"}, "engine|x"},
 		"a login shell":              {[]string{"/bin/bash", "-l", "-c", "engine x"}, "engine|x"},
@@ -71,18 +71,19 @@ func TestFollowFindsTheProgram(t *testing.T) {
 		"an option with a value":     {[]string{"bash", "-euo", "pipefail", "-c", "engine x"}, "engine|x"},
 		"a value after the script's": {[]string{"bash", "-ceuo", "pipefail", "engine x"}, "engine|x"},
 		"a long option":              {[]string{"bash", "--rcfile", "f", "--norc", "-c", "engine x"}, "engine|x"},
-		"parameters":                 {[]string{"sh", "-c", `engine "$@" $0 $2`, "name", "a b", "c"}, "engine|a b|c|name|c"},
-		"a shell behind wrappers":    {[]string{"env", "A=1", "tini", "--", "sh", "-c", "engine $A"}, "engine|1"},
-		"a shell in a shell":         {[]string{"sh", "-c", `exec bash -c "engine x"`}, "engine|x"},
-		"an emptied environment":     {[]string{"env", "-i", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
-		"a variable taken away":      {[]string{"env", "-u", "SET", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
-		"the same, in one":           {[]string{"env", "--unset=SET", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
-		"something else":             {[]string{"echo", "engine", "x"}, ""},
-		"something else, wrapped":    {[]string{"timeout", "5m", "server", "engine", "x"}, ""},
-		"a script file":              {[]string{"bash", "run.sh", "engine"}, ""},
-		"a shell without a script":   {[]string{"bash", "-c"}, ""},
-		"a wrapper alone":            {[]string{"env"}, ""},
-		"a script that is unknown":   {[]string{"sh", "-c", "$(SCRIPT)"}, ""},
+		"parameters": {[]string{"sh", "-c", `engine "$@" $0 $2`, "name", "a b", "c"}, "engine|a " +
+			"b|c|name|c"},
+		"a shell behind wrappers": {[]string{"env", "A=1", "tini", "--", "sh", "-c", "engine $A"}, "engine|1"},
+		"a shell in a shell":      {[]string{"sh", "-c", `exec bash -c "engine x"`}, "engine|x"},
+		"an emptied environment":  {[]string{"env", "-i", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
+		"a variable taken away":   {[]string{"env", "-u", "SET", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
+		"the same, in one": {[]string{"env", "--unset=SET", "sh", "-c", "engine ${SET:-none}"}, "engine|none"},
+		"something else":           {[]string{"echo", "engine", "x"}, ""},
+		"something else, wrapped":  {[]string{"timeout", "5m", "server", "engine", "x"}, ""},
+		"a script file":            {[]string{"bash", "run.sh", "engine"}, ""},
+		"a shell without a script": {[]string{"bash", "-c"}, ""},
+		"a wrapper alone":          {[]string{"env"}, ""},
+		"a script that is unknown": {[]string{"sh", "-c", "$(SCRIPT)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := follow(t, tt.command, map[string]string{"SET": "set"}, "WRAPPER", "SCRIPT")
@@ -130,9 +131,10 @@ func TestKubernetesReferences(t *testing.T) {
 		"no name":                   {[]string{"engine", "$(a b) $( $x ${A}"}, "engine|$(a b) $( $x ${A}"},
 		"before the shell":          {[]string{"sh", "-c", "engine '$(A)' $(SPACE)"}, "engine|1|x|y"},
 		"script text":               {[]string{"sh", "-c", "$(CMD)"}, "engine|2"},
-		"later, in a script":        {[]string{"sh", "-c", `engine '$(LATER)' "$(LATER)" $(LATER)`}, "engine|<$LATER>|<$LATER>|«$LATER»"},
-		"not there, in a script":    {[]string{"sh", "-c", `engine '$(NONE)' "$(NONE)"`}, "engine|$(NONE)|<$(NONE)>"},
-		"escaped, in a script":      {[]string{"sh", "-c", `engine "$$(A)" $$A`}, "engine|<$(A)>|1"},
+		"later, in a script": {[]string{"sh", "-c", `engine '$(LATER)' "$(LATER)" ` +
+			`$(LATER)`}, "engine|<$LATER>|<$LATER>|«$LATER»"},
+		"not there, in a script": {[]string{"sh", "-c", `engine '$(NONE)' "$(NONE)"`}, "engine|$(NONE)|<$(NONE)>"},
+		"escaped, in a script":   {[]string{"sh", "-c", `engine "$$(A)" $$A`}, "engine|<$(A)>|1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := follow(t, tt.command, env, "LATER")

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// expandKubernetes replaces $(NAME) as the kubelet does before it starts a container: a name that lookup knows by its value,
-// any other left as it is, and $$ by $. A shell then sees what is left as a command substitution.
+// expandKubernetes replaces $(NAME) as the kubelet does before it starts a container: a name that lookup knows by its
+// value, any other left as it is, and $$ by $. A shell then sees what is left as a command substitution.
 func expandKubernetes(text string, lookup func(name string) (string, bool)) string {
 	if !strings.Contains(text, "$") {
 		return text
@@ -33,8 +33,8 @@ func expandKubernetes(text string, lookup func(name string) (string, bool)) stri
 	return out.String()
 }
 
-// markReferences makes every $(NAME) that was left of a plain argument unknown: the name may come from a source that the
-// launch does not show, such as envFrom.
+// markReferences makes every $(NAME) that was left of a plain argument unknown: the name may come from a source that
+// the launch does not show, such as envFrom.
 func (u *Unknowns) markReferences(text string) string {
 	if !strings.Contains(text, "$(") {
 		return text

@@ -37,7 +37,7 @@ func (in *interpreter) forClause(clause *syntax.ForClause, s *scope) flow {
 	var after *scope
 	name := clause.Loop.(*syntax.WordIter).Name.Value
 	for _, item := range items {
-		_ = s.Set(name, text(item))
+		s.put(name, text(item))
 		f := in.enter(true)
 		end := in.statements(clause.Do, s)
 		in.leave()

@@ -1,21 +1,20 @@
 package shell
 
 import (
+	"slices"
+	"strings"
+
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // shellSet are variables that a shell sets itself, so that they are never unset and their defaults are never taken.
-var shellSet = map[string]bool{
-	"_": true, "BASHPID": true, "BASH": true, "BASH_VERSION": true, "EPOCHREALTIME": true, "EPOCHSECONDS": true, "EUID": true,
-	"HOME": true, "HOSTNAME": true, "HOSTTYPE": true, "LINENO": true, "MACHTYPE": true, "OLDPWD": true, "OPTIND": true,
-	"OSTYPE": true, "PATH": true, "PPID": true, "PWD": true, "RANDOM": true, "SECONDS": true, "SHELL": true, "SHLVL": true,
-	"SRANDOM": true, "TERM": true, "UID": true, "USER": true,
-	"?": true, "$": true, "!": true, "-": true,
-}
+var shellSet = strings.Fields(`
+	_ ? $ ! - BASH BASHPID BASH_VERSION EPOCHREALTIME EPOCHSECONDS EUID HOME HOSTNAME HOSTTYPE LINENO MACHTYPE OLDPWD
+	OPTIND OSTYPE PATH PPID PWD RANDOM SECONDS SHELL SHLVL SRANDOM TERM UID USER`)
 
-// param keeps a parameter expansion whose value is known and makes a mark of any other. An expansion other than a plain one
-// or one with a default is not worked out: its value is as unknown as that of a command.
+// param keeps a parameter expansion whose value is known and makes a mark of any other. An expansion other than a
+// plain one or one with a default is not worked out: its value is as unknown as that of a command.
 func (r *rewriter) param(p *syntax.ParamExp, quoted bool) syntax.WordPart {
 	all, plain := subscript(p)
 	if !plain || !defaults(p.Exp) {
@@ -27,7 +26,7 @@ func (r *rewriter) param(p *syntax.ParamExp, quoted bool) syntax.WordPart {
 	switch reason := r.unknowns.variableReason(v); {
 	case r.length > maxValue:
 		return r.mark(p, "is longer than an argument may be", !quoted || all)
-	case !v.Set && shellSet[name]:
+	case !v.Set && slices.Contains(shellSet, name):
 		return r.mark(p, "is set by the shell when the script runs", !quoted)
 	case !v.Set && (p.Exp == nil || mustBeSet(p.Exp.Op)) && !positional(name):
 		return r.mark(p, "is not set in the container's env", !quoted || all)
@@ -45,9 +44,11 @@ func (r *rewriter) param(p *syntax.ParamExp, quoted bool) syntax.WordPart {
 	return &kept
 }
 
-// subscript tells whether an expansion is ${name} or ${name[@]} at heart, and whether it stands for all elements of a list.
+// subscript tells whether an expansion is ${name} or ${name[@]} at heart, and whether it stands for all elements of a
+// list.
 func subscript(p *syntax.ParamExp) (all, plain bool) {
-	plain = p.Param != nil && p.Param.Value != "" && p.NestedParam == nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet &&
+	plain = p.Param != nil && p.Param.Value != "" && p.NestedParam == nil && p.Flags == nil &&
+		!p.Excl && !p.Length && !p.Width && !p.IsSet &&
 		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset &&
 		len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0
 	if !plain {

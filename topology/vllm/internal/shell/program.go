@@ -35,8 +35,8 @@ const (
 // Match recognizes the programs that a caller wants.
 type Match func(args []string) Answer
 
-// Follow finds the programs that a command would start and that match wants. $(NAME) in it is replaced first, as Kubernetes
-// does. others are the programs found instead, for messages. Errors are *Error.
+// Follow finds the programs that a command would start and that match wants. $(NAME) in it is replaced first, as
+// Kubernetes does. others are the programs found instead, for messages. Errors are *Error.
 func Follow(command []string, env *Env, match Match) (found []Program, others []string, err error) {
 	args := make([]string, len(command))
 	for i, arg := range command {
@@ -60,52 +60,56 @@ func Follow(command []string, env *Env, match Match) (found []Program, others []
 }
 
 // wrappers are the programs that start another one which their arguments name. What else they take is skipped.
-var wrappers = map[string]bool{
-	"builtin": true, "catatonit": true, "chrt": true, "command": true, "conda": true, "ddtrace-run": true, "doas": true,
-	"dumb-init": true, "env": true, "exec": true, "gosu": true, "ionice": true, "micromamba": true, "mpirun": true, "ncu": true,
-	"nice": true, "nohup": true, "nsys": true, "numactl": true, "opentelemetry-instrument": true, "pixi": true, "poetry": true,
-	"ray": true, "runuser": true, "setpriv": true, "setsid": true, "srun": true, "stdbuf": true, "strace": true,
-	"su-exec": true, "sudo": true, "taskset": true, "time": true, "timeout": true, "tini": true, "unbuffer": true, "uv": true,
-}
+var wrappers = strings.Fields(`
+	builtin catatonit chrt command conda ddtrace-run doas dumb-init env exec gosu ionice micromamba mpirun ncu nice
+	nohup nsys numactl opentelemetry-instrument pixi poetry ray runuser setpriv setsid srun stdbuf strace su-exec sudo
+	taskset time timeout tini unbuffer uv`)
 
-var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "ash": true, "ksh": true, "zsh": true}
+var shells = strings.Fields("sh bash dash ash ksh zsh")
 
-// start follows a command line, which may begin with wrappers or with something unknown, and gives the index of the program
-// or script in it. env becomes the program's.
+// start follows a command line, which may begin with wrappers or with something unknown, and gives the index of the
+// program or script in it. env becomes the program's.
 func (in *interpreter) start(args []string, env *scope) int {
 	wrapper := ""
 	for i, arg := range args {
-		name := path.Base(arg)
 		if wrapper != "" && strings.Contains(arg, "=") {
 			env.assignArgument(arg, wrapper)
 			continue
 		}
-		switch answer := in.match(args[i:]); {
-		case answer == Wanted:
+		switch in.match(args[i:]) {
+		case Wanted:
 			in.found = append(in.found, Program{Args: args[i:], Scripted: in.depth > 0, Lookup: env.lookup})
 			return i
-		case answer == Nothing && shells[name]:
-			if script := commandString(args, i, env); script > 0 {
-				in.subshell(env, func(c *scope) flow { return in.run(args[script], c) })
-				return script
-			}
-		case answer == Nothing && (wrappers[name] || i == 0 && IsUnknown(arg)):
-			wrapper = name
-			continue
-		case answer == Nothing && wrapper != "":
-			if wrapper == "env" {
-				env.clear(args[i-1], arg)
-			}
-			continue
+		case Unwanted:
+			return in.other(args)
 		}
-		break
+		switch name := path.Base(arg); {
+		case slices.Contains(shells, name):
+			script := commandString(args, i, env)
+			if script == 0 {
+				return in.other(args)
+			}
+			in.subshell(env, func(c *scope) flow { return in.run(args[script], c) })
+			return script
+		case slices.Contains(wrappers, name) || i == 0 && IsUnknown(arg):
+			wrapper = name
+		case wrapper == "":
+			return in.other(args)
+		case wrapper == "env":
+			env.clear(args[i-1], arg)
+		}
 	}
+	return in.other(args)
+}
+
+// other records a command that starts nothing wanted.
+func (in *interpreter) other(args []string) int {
 	in.others = append(in.others, shorten(in.unknowns.Reveal(strings.Join(args, " "))))
 	return 0
 }
 
-// commandString finds the script behind -c of a shell at args[i], and sets what the script gets as parameters. It gives 0
-// where the shell runs a file or its input.
+// commandString finds the script behind -c of a shell at args[i], and sets what the script gets as parameters. It
+// gives 0 where the shell runs a file or its input.
 func commandString(args []string, i int, env *scope) int {
 	name, command := args[i], false
 	for i++; i < len(args); i++ {
@@ -143,7 +147,7 @@ func (s *scope) assignArgument(arg, wrapper string) {
 	case isName(name):
 		v := text(settle(value, false))
 		v.Exported = true
-		_ = s.Set(name, v)
+		s.put(name, v)
 	case wrapper == "env" && name == "--unset":
 		s.unset(value)
 	}

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// Env is what a process starts with: the variables that are known, and those that will be set to something that nobody
-// knows yet.
+// Env is what a process starts with: the variables that are known, and those that will be set to something that
+// nobody knows yet.
 type Env struct {
 	Known    map[string]string
 	Later    []string
@@ -25,12 +25,12 @@ func (e *Env) Lookup(name string) (string, bool) {
 	return value, set
 }
 
-// maxValue bounds the value of a variable, so that a script cannot double one until memory ends. Bytes; the kernel itself
-// allows no longer argument.
+// maxValue bounds the value of a variable, so that a script cannot double one until memory ends. Bytes; the kernel
+// itself allows no longer argument.
 const maxValue = 128 << 10
 
-// scope is the variables of a shell at one point of a script. It is the environment of the expander: nothing that it does
-// can touch the process.
+// scope is the variables of a shell at one point of a script. It is the environment of the expander: nothing that it
+// does can touch the process.
 type scope struct {
 	base *Env
 	vars map[string]expand.Variable
@@ -43,8 +43,8 @@ type scope struct {
 	exports bool
 }
 
-// separators is the variable at whose characters a shell splits unquoted values. The expander never sees one that a script
-// sets: with it, unquoted values are unknown.
+// separators is the variable at whose characters a shell splits unquoted values. The expander never sees one that a
+// script sets: with it, unquoted values are unknown.
 const separators = "IFS"
 
 // clone gives a scope that a branch or subshell may change.
@@ -107,6 +107,12 @@ func (s *scope) Each(func(string, expand.Variable) bool) {}
 
 // Set implements expand.WriteEnviron.
 func (s *scope) Set(name string, v expand.Variable) error {
+	s.put(name, v)
+	return nil
+}
+
+// put sets a variable. What was exported before stays so.
+func (s *scope) put(name string, v expand.Variable) {
 	if len(v.Str) > maxValue {
 		v.Str = s.base.Unknowns.mark("$"+name, "$"+name+" is longer than an argument may be", false)
 	}
@@ -115,13 +121,12 @@ func (s *scope) Set(name string, v expand.Variable) error {
 		s.vars = map[string]expand.Variable{}
 	}
 	s.vars[name] = v
-	return nil
 }
 
 // forget makes variables unknown.
 func (s *scope) forget(reason string, names ...string) {
 	for _, name := range names {
-		_ = s.Set(name, text(s.base.Unknowns.mark("$"+name, "$"+name+" "+reason, false)))
+		s.put(name, text(s.base.Unknowns.mark("$"+name, "$"+name+" "+reason, false)))
 	}
 }
 
@@ -131,9 +136,17 @@ func (s *scope) forgetAll(reason string) {
 	s.sourced = s.base.Unknowns.mark("a variable", reason, false)
 }
 
+// export passes a variable on to programs.
+func (s *scope) export(name string) {
+	if v := s.Get(name); v.Set {
+		v.Exported = true
+		s.put(name, v)
+	}
+}
+
 // unset removes a variable, also one of the container.
 func (s *scope) unset(name string) {
-	_ = s.Set(name, expand.Variable{})
+	s.put(name, expand.Variable{})
 }
 
 // child is the scope of a program that the shell starts: only what is exported reaches it.

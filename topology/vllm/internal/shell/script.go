@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The bounds of a script. A longer or deeper one is refused before the parser, which recurses, reads it; one that takes more
-// steps, as nested loops do, is refused when it does.
+// The bounds of a script. A longer or deeper one is refused before the parser, which recurses, reads it; one that
+// takes more steps, as nested loops do, is refused when it does.
 const (
 	maxScript  = 32 << 10
 	maxNesting = 100
@@ -18,8 +18,8 @@ const (
 	scriptDepth = 20
 )
 
-// interpreter follows a script through every way that it may take and collects the programs that it would start. It runs
-// nothing: a command has no effect other than that of the shell's own builtins on variables.
+// interpreter follows a script through every way that it may take and collects the programs that it would start. It
+// runs nothing: a command has no effect other than that of the shell's own builtins on variables.
 type interpreter struct {
 	match    Match
 	unknowns *Unknowns
@@ -64,8 +64,8 @@ func (in *interpreter) run(source string, s *scope) flow {
 
 func (in *interpreter) parse(source string) (*syntax.File, *Error) {
 	if deep := nesting(source); len(source) > maxScript || deep > maxNesting {
-		return nil, &Error{TooLarge: true, Detail: fmt.Sprintf("the script has %d bytes and up to %d nested brackets; at most %d "+
-			"bytes and %d brackets are read", len(source), deep, maxScript, maxNesting)}
+		return nil, &Error{TooLarge: true, Detail: fmt.Sprintf("the script has %d bytes and up to %d nested brackets; "+
+			"at most %d bytes and %d brackets are read", len(source), deep, maxScript, maxNesting)}
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(source), "")
 	if err == nil {
@@ -116,8 +116,9 @@ func (in *interpreter) statement(statement *syntax.Stmt, s *scope) flow {
 	in.depth++
 	defer func() { in.depth-- }()
 	if in.err == nil && (in.steps > maxSteps || in.depth > maxDepth) {
-		in.err = &Error{TooLarge: true, Line: statement.Pos().Line(), Column: statement.Pos().Col(), Detail: fmt.Sprintf(
-			"the script takes more than %d steps, or nests its commands more than %d deep", maxSteps, maxDepth)}
+		in.err = &Error{TooLarge: true, Line: statement.Pos().Line(), Column: statement.Pos().Col(),
+			Detail: fmt.Sprintf("the script takes more than %d steps, or nests its commands more than %d deep",
+				maxSteps, maxDepth)}
 	}
 	if in.err != nil {
 		return flow{}

@@ -18,47 +18,53 @@ var environ = map[string]string{
 
 // known are scripts whose every argument can be told; a real shell gives the same.
 var known = map[string]struct{ script, want string }{
-	"plain":                         {"engine a b", "engine|a|b"},
-	"quotes":                        {`engine 'a b' "c d" e\ f "g\"h\$" 'i"j'`, `engine|a b|c d|e f|g"h$|i"j`},
-	"dollar quotes":                 {`engine $'a\tb'`, "engine|a\tb"},
-	"empty arguments":               {`engine "" '' $EMPTY "$EMPTY"`, "engine|||"},
-	"continued lines":               {"engine \\\n  a \\\n  --b=c", "engine|a|--b=c"},
-	"comments":                      {"# first\nengine a # rest\n", "engine|a"},
-	"variables":                     {`engine $TWO ${EIGHT}x "$WORDS"`, "engine|2|8x|a b  c"},
-	"split variables":               {"engine $WORDS x", "engine|a|b|c|x"},
-	"variables joined to text":      {"engine x$WORDS", "engine|xa|b|c"},
-	"assignments":                   {"A=1 B=$TWO; C=$A-$B; engine $C", "engine|1-2"},
-	"appended text":                 {"A=1; A+=2; engine $A", "engine|12"},
-	"defaults":                      {"engine ${NONE:-x} ${NONE-y} ${EMPTY:-z} ${EMPTY-w}v ${TWO:-q}", "engine|x|y|z|v|2"},
-	"nested defaults":               {`engine "${NONE:-${NONE2:-$TWO}}"`, "engine|2"},
-	"assigned defaults":             {"engine ${NEW:=7} $NEW", "engine|7|7"},
-	"alternatives":                  {"engine ${TWO:+x} ${EMPTY:+y} ${EMPTY+z}", "engine|x|z"},
-	"a value that must be there":    {"engine ${TWO:?missing}", "engine|2"},
-	"arithmetic":                    {"engine $((TWO * EIGHT)) $(( (${TWO} + 1) % 2 )) $((-NEG)) $((TWO > 1 ? 5 : 6))", "engine|16|1|3|5"},
-	"arithmetic with a default":     {"FIRST=$((${NONE:-0} * EIGHT)); engine $FIRST", "engine|0"},
-	"lists":                         {`A=(x "y z"); A+=(w); engine "${A[@]}" "${A[*]}"`, "engine|x|y z|w|x y z w"},
-	"an empty list":                 {`A=(); engine "${A[@]}" x`, "engine|x"},
-	"braces":                        {"engine {a,b}c", "engine|ac|bc"},
-	"JSON in braces":                {`engine {"a":1}`, "engine|{a:1}"},
-	"exported":                      {"export A=1 B; engine $A", "engine|1"},
-	"a local of a function":         {"f() { local A=2; B=$A; }; A=1; f; engine $A $B", "engine|1|2"},
-	"a function":                    {`run() { engine "$1" "$#" "$@"; }; run a 'b c'; exit`, "engine|a|2|a|b c"},
-	"a function that returns":       {"f() { A=1; return; A=2; }; f; engine $A", "engine|1"},
-	"parameters":                    {`set -- a "b c"; shift; engine "$@" $#`, "engine|b c|1"},
-	"a list of commands":            {"cd / && A=1 && engine $A", "engine|1"},
-	"the first that succeeds":       {"false || A=1; true || A=2; engine $A", "engine|1"},
-	"both that succeed":             {"false && A=1; true && B=2; engine ${A:-none} $B", "engine|none|2"},
-	"negation":                      {"! false && A=1; engine $A", "engine|1"},
-	"if":                            {`if [ "$ROLE" = leader ]; then engine l; else engine w; fi`, "engine|l"},
-	"elif":                          {`if [ $TWO -gt 2 ]; then engine a; elif [ -z "$EMPTY" ]; then engine b; else engine c; fi`, "engine|b"},
-	"else":                          {`if test -n "$EMPTY" ; then engine a; else engine c; fi`, "engine|c"},
-	"double brackets":               {`if [[ $ROLE == leader && ( $TWO -le 2 || -z $ROLE ) && ! -n "$EMPTY" ]]; then engine a; fi`, "engine|a"},
-	"arithmetic as a condition":     {"if (( TWO > 1 )); then engine a; else engine b; fi", "engine|a"},
-	"case":                          {"case $ROLE in work*|x) engine w;; l?ad*) engine l;; *) engine o;; esac", "engine|l"},
-	"case without a match":          {"case $ROLE in x) A=1;; esac; engine ${A:-0}", "engine|0"},
-	"for":                           {"A=; for i in 1 2 3; do A=$A$i; done; engine $A $i", "engine|123|3"},
-	"for over parameters":           {`set -- x y; for i; do A=$A$i; done 2>/dev/null; engine "${i}"`, "engine|y"},
-	"break and continue":            {"A=; for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; A=$A$i; done; engine $A", "engine|13"},
+	"plain":                    {"engine a b", "engine|a|b"},
+	"quotes":                   {`engine 'a b' "c d" e\ f "g\"h\$" 'i"j'`, `engine|a b|c d|e f|g"h$|i"j`},
+	"dollar quotes":            {`engine $'a\tb'`, "engine|a\tb"},
+	"empty arguments":          {`engine "" '' $EMPTY "$EMPTY"`, "engine|||"},
+	"continued lines":          {"engine \\\n  a \\\n  --b=c", "engine|a|--b=c"},
+	"comments":                 {"# first\nengine a # rest\n", "engine|a"},
+	"variables":                {`engine $TWO ${EIGHT}x "$WORDS"`, "engine|2|8x|a b  c"},
+	"split variables":          {"engine $WORDS x", "engine|a|b|c|x"},
+	"variables joined to text": {"engine x$WORDS", "engine|xa|b|c"},
+	"assignments":              {"A=1 B=$TWO; C=$A-$B; engine $C", "engine|1-2"},
+	"appended text":            {"A=1; A+=2; engine $A", "engine|12"},
+	"defaults": {"engine ${NONE:-x} ${NONE-y} ${EMPTY:-z} ${EMPTY-w}v " +
+		"${TWO:-q}", "engine|x|y|z|v|2"},
+	"nested defaults":            {`engine "${NONE:-${NONE2:-$TWO}}"`, "engine|2"},
+	"assigned defaults":          {"engine ${NEW:=7} $NEW", "engine|7|7"},
+	"alternatives":               {"engine ${TWO:+x} ${EMPTY:+y} ${EMPTY+z}", "engine|x|z"},
+	"a value that must be there": {"engine ${TWO:?missing}", "engine|2"},
+	"arithmetic": {"engine $((TWO * EIGHT)) $(( (${TWO} + 1) % 2 )) $((-NEG)) $((TWO > 1 ? 5 : " +
+		"6))", "engine|16|1|3|5"},
+	"arithmetic with a default": {"FIRST=$((${NONE:-0} * EIGHT)); engine $FIRST", "engine|0"},
+	"lists":                     {`A=(x "y z"); A+=(w); engine "${A[@]}" "${A[*]}"`, "engine|x|y z|w|x y z w"},
+	"an empty list":             {`A=(); engine "${A[@]}" x`, "engine|x"},
+	"braces":                    {"engine {a,b}c", "engine|ac|bc"},
+	"JSON in braces":            {`engine {"a":1}`, "engine|{a:1}"},
+	"exported":                  {"export A=1 B; engine $A", "engine|1"},
+	"a local of a function":     {"f() { local A=2; B=$A; }; A=1; f; engine $A $B", "engine|1|2"},
+	"a function":                {`run() { engine "$1" "$#" "$@"; }; run a 'b c'; exit`, "engine|a|2|a|b c"},
+	"a function that returns":   {"f() { A=1; return; A=2; }; f; engine $A", "engine|1"},
+	"parameters":                {`set -- a "b c"; shift; engine "$@" $#`, "engine|b c|1"},
+	"a list of commands":        {"cd / && A=1 && engine $A", "engine|1"},
+	"the first that succeeds":   {"false || A=1; true || A=2; engine $A", "engine|1"},
+	"both that succeed":         {"false && A=1; true && B=2; engine ${A:-none} $B", "engine|none|2"},
+	"negation":                  {"! false && A=1; engine $A", "engine|1"},
+	"if":                        {`if [ "$ROLE" = leader ]; then engine l; else engine w; fi`, "engine|l"},
+	"elif": {`if [ $TWO -gt 2 ]; then engine a; elif [ -z "$EMPTY" ]; then engine b; else ` +
+		`engine c; fi`, "engine|b"},
+	"else": {`if test -n "$EMPTY" ; then engine a; else engine c; fi`, "engine|c"},
+	"double brackets": {`if [[ $ROLE == leader && ( $TWO -le 2 || -z $ROLE ) && ! -n "$EMPTY" ]]; then ` +
+		`engine a; fi`, "engine|a"},
+	"arithmetic as a condition": {"if (( TWO > 1 )); then engine a; else engine b; fi", "engine|a"},
+	"case": {"case $ROLE in work*|x) engine w;; l?ad*) engine l;; *) engine o;; " +
+		"esac", "engine|l"},
+	"case without a match": {"case $ROLE in x) A=1;; esac; engine ${A:-0}", "engine|0"},
+	"for":                  {"A=; for i in 1 2 3; do A=$A$i; done; engine $A $i", "engine|123|3"},
+	"for over parameters":  {`set -- x y; for i; do A=$A$i; done 2>/dev/null; engine "${i}"`, "engine|y"},
+	"break and continue": {"A=; for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; A=$A$i; " +
+		"done; engine $A", "engine|13"},
 	"a subshell keeps its own":      {"A=1; (A=2); engine $A", "engine|1"},
 	"a pipe keeps its own":          {"A=1; A=2 | true; engine $A", "engine|1"},
 	"a block does not":              {"A=1; { A=2; }; engine $A", "engine|2"},
@@ -86,8 +92,8 @@ func TestScriptsGiveTheirArguments(t *testing.T) {
 	}
 }
 
-// TestShellAgrees runs the same scripts with a real shell, where there is one. The engine is a program that prints its
-// arguments.
+// TestShellAgrees runs the same scripts with a real shell, where there is one. The engine is a program that prints
+// its arguments.
 func TestShellAgrees(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -115,21 +121,25 @@ func TestShellAgrees(t *testing.T) {
 
 func TestWhatIsNotKnownStaysUnknown(t *testing.T) {
 	for name, tt := range map[string]struct{ script, want string }{
-		"a command":                   {`engine "$(nproc)" x$(nproc)y`, "engine|<$(nproc)>|x«$(nproc)»y"},
-		"backquotes":                  {"engine `nproc`", "engine|«$(nproc)»"},
-		"a process":                   {"engine <(cat x)", "engine|«<(cat x)»"},
-		"a variable that is not set":  {`engine $NONE "$NONE"`, "engine|«$NONE»|<$NONE>"},
-		"one that must be set":        {`engine "${NONE:?}"`, "engine|<${NONE:?}>"},
-		"one that is set later":       {`engine $LATER "$LATER" ${LATER:-5} "${LATER:+x}"`, "engine|«$LATER»|<$LATER>|«${LATER:-5}»|<${LATER:+x}>"},
-		"what the shell sets":         {`engine "$RANDOM" "${HOSTNAME:-x}" "$$$$"`, "engine|<$RANDOM>|<${HOSTNAME:-x}>|<$$>"},
-		"a file name pattern":         {"engine a*b x", "engine|a*b«a*b»|x"},
-		"a pattern in a variable":     {"engine $STAR", "engine|«$STAR»"},
-		"a home directory":            {"engine ~/x ~root", "engine|<~/x>|<~root>"},
-		"a computed part":             {`engine "${ROLE##*-}" "${#ROLE}" "${ROLE:1:2}" "${!ROLE}"`, "engine|<${ROLE##*-}>|<${#ROLE}>|<${ROLE:1:2}>|<${!ROLE}>"},
-		"a separator":                 {`IFS=,; A=a,b; engine $A "$A"`, "engine|«$A»|a,b"},
-		"arithmetic on nothing":       {`engine "$((NONE * 2))"`, "engine|<$((NONE * 2))>"},
-		"arithmetic on something":     {`engine "$((LATER * 2))"`, "engine|<$((LATER * 2))>"},
-		"arithmetic on text":          {`engine "$((ROLE + 1))" "$((OCTAL + 1))"`, "engine|<$((ROLE + 1))>|<$((OCTAL + 1))>"},
+		"a command":                  {`engine "$(nproc)" x$(nproc)y`, "engine|<$(nproc)>|x«$(nproc)»y"},
+		"backquotes":                 {"engine `nproc`", "engine|«$(nproc)»"},
+		"a process":                  {"engine <(cat x)", "engine|«<(cat x)»"},
+		"a variable that is not set": {`engine $NONE "$NONE"`, "engine|«$NONE»|<$NONE>"},
+		"one that must be set":       {`engine "${NONE:?}"`, "engine|<${NONE:?}>"},
+		"one that is set later": {`engine $LATER "$LATER" ${LATER:-5} ` +
+			`"${LATER:+x}"`, "engine|«$LATER»|<$LATER>|«${LATER:-5}»|<${LATER:+x}>"},
+		"what the shell sets": {`engine "$RANDOM" "${HOSTNAME:-x}" ` +
+			`"$$$$"`, "engine|<$RANDOM>|<${HOSTNAME:-x}>|<$$>"},
+		"a file name pattern":     {"engine a*b x", "engine|a*b«a*b»|x"},
+		"a pattern in a variable": {"engine $STAR", "engine|«$STAR»"},
+		"a home directory":        {"engine ~/x ~root", "engine|<~/x>|<~root>"},
+		"a computed part": {`engine "${ROLE##*-}" "${#ROLE}" "${ROLE:1:2}" ` +
+			`"${!ROLE}"`, "engine|<${ROLE##*-}>|<${#ROLE}>|<${ROLE:1:2}>|<${!ROLE}>"},
+		"a separator":             {`IFS=,; A=a,b; engine $A "$A"`, "engine|«$A»|a,b"},
+		"arithmetic on nothing":   {`engine "$((NONE * 2))"`, "engine|<$((NONE * 2))>"},
+		"arithmetic on something": {`engine "$((LATER * 2))"`, "engine|<$((LATER * 2))>"},
+		"arithmetic on text": {`engine "$((ROLE + 1))" "$((OCTAL + 1))"`, "engine|<$((ROLE + 1))>|<$((OCTAL " +
+			"+ 1))>"},
 		"division by zero":            {`engine "$((TWO / 0))"`, "engine|<$((TWO / 0))>"},
 		"arithmetic that assigns":     {`engine "$((TWO++))"`, "engine|<$((TWO++))>"},
 		"an assigned command":         {`A=$(nproc); B=x$A; engine "$B" $B`, "engine|x<$(nproc)>|«$B»"},
@@ -148,17 +158,20 @@ func TestWhatIsNotKnownStaysUnknown(t *testing.T) {
 		"read":                        {`read -r A B; engine "$A$B"`, "engine|<$A><$B>"},
 		"printf":                      {`printf -v A %s x; engine "$A"`, "engine|<$A>"},
 		"let":                         {`let A=1; engine "$A"`, "engine|<$A>"},
-		"a sourced file":              {`. /etc/x.sh; A=1; engine "$TWO" "$A" "${NONE:-3}"`, "engine|<a variable>|1|<${NONE:-3}>"},
-		"an activated environment":    {`source /opt/venv/bin/activate; engine "$TWO"`, "engine|2"},
-		"variables of a file":         {`export $(cat .env); engine "$TWO"`, "engine|<a variable>"},
-		"an evaluated text":           {`eval "engine $NONE -b"`, "engine|«$NONE»|-b"},
-		"variables of a command":      {`eval "$(hook)"; engine "$TWO"`, "engine|<a variable>"},
-		"a function's status":         {`f() { return 1; }; A=1; f && A=2; engine "$A"`, "engine|<$A>"},
-		"integer attributes":          {`declare -i A=1+1; engine "$A"`, "engine|<$A>"},
-		"one element of a list":       {`A[2]=x; engine "${A[2]}" "$A"`, "engine|<${A[2]}>|<$A>"},
-		"two functions of one name":   {`if ls; then f() { A=1; }; else f() { A=2; }; fi; f; engine "$A"`, "engine|<$A>"},
-		"too long a value":            {`A=xxxxxxxx; ` + strings.Repeat(`A="$A$A";`, 15) + ` engine "$A"`, "engine|<$A>"},
-		"too many braces":             {"engine " + strings.Repeat("{a,b}", 20) + " x", ""},
+		"a sourced file": {`. /etc/x.sh; A=1; engine "$TWO" "$A" "${NONE:-3}"`, "engine|<a " +
+			"variable>|1|<${NONE:-3}>"},
+		"an activated environment": {`source /opt/venv/bin/activate; engine "$TWO"`, "engine|2"},
+		"variables of a file":      {`export $(cat .env); engine "$TWO"`, "engine|<a variable>"},
+		"an evaluated text":        {`eval "engine $NONE -b"`, "engine|«$NONE»|-b"},
+		"variables of a command":   {`eval "$(hook)"; engine "$TWO"`, "engine|<a variable>"},
+		"a function's status":      {`f() { return 1; }; A=1; f && A=2; engine "$A"`, "engine|<$A>"},
+		"integer attributes":       {`declare -i A=1+1; engine "$A"`, "engine|<$A>"},
+		"one element of a list":    {`A[2]=x; engine "${A[2]}" "$A"`, "engine|<${A[2]}>|<$A>"},
+		"two functions of one name": {`if ls; then f() { A=1; }; else f() { A=2; }; fi; f; engine ` +
+			`"$A"`, "engine|<$A>"},
+		"too long a value": {`A=xxxxxxxx; ` + strings.Repeat(`A="$A$A";`, 15) + ` engine ` +
+			`"$A"`, "engine|<$A>"},
+		"too many braces": {"engine " + strings.Repeat("{a,b}", 20) + " x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := follow(t, []string{"bash", "-c", tt.script}, environ, "LATER")
@@ -173,22 +186,27 @@ func TestWhatIsNotKnownStaysUnknown(t *testing.T) {
 
 func TestUnknownTextHasAReason(t *testing.T) {
 	for script, want := range map[string]string{
-		`engine "$(nproc)"`:                       "$(nproc) is a command substitution, and nothing is executed to learn its output",
-		`engine "$NONE"`:                          "$NONE is not set in the container's env",
-		`engine "$LATER"`:                         "$LATER is set only when the container starts",
-		`engine "$((NONE * 2))"`:                  "$((NONE * 2)) cannot be computed: $NONE is not set in the container's env",
-		`engine "$((ROLE))"`:                      `$((ROLE)) cannot be computed: "leader" is not a whole number`,
-		`engine a*`:                               "a* matches file names, which are not looked up; quote it",
-		`if [ -f /x ]; then A=1; fi; engine "$A"`: "$A depends on [ -f /x ], which is decided only when the script runs",
-		`while ls; do A=1; done; engine "$A"`:     "$A is changed in a loop",
-		`. ./x.sh; engine "$TWO"`:                 "a variable may be set by ./x.sh, which is sourced but not read",
-		`engine "${ROLE%e*}"`:                     "${ROLE%e*} is an expansion that is not worked out",
-		"engine ~/x":                              "~/x is a home directory, which is not looked up",
-		`for i in 1 2; do ls && break; A=$i; done; engine "$A"`: "$A depends on where a loop or function ends, which is decided only when the script runs",
+		`engine "$(nproc)"`: "$(nproc) is a command substitution, and nothing is executed to " +
+			"learn its output",
+		`engine "$NONE"`:  "$NONE is not set in the container's env",
+		`engine "$LATER"`: "$LATER is set only when the container starts",
+		`engine "$((NONE * 2))"`: "$((NONE * 2)) cannot be computed: $NONE is not set in the " +
+			"container's env",
+		`engine "$((ROLE))"`: `$((ROLE)) cannot be computed: "leader" is not a whole number`,
+		`engine a*`:          "a* matches file names, which are not looked up; quote it",
+		`if [ -f /x ]; then A=1; fi; engine "$A"`: "$A depends on [ -f /x ], which is decided only when the script " +
+			"runs",
+		`while ls; do A=1; done; engine "$A"`: "$A is changed in a loop",
+		`. ./x.sh; engine "$TWO"`:             "a variable may be set by ./x.sh, which is sourced but not read",
+		`engine "${ROLE%e*}"`:                 "${ROLE%e*} is an expansion that is not worked out",
+		"engine ~/x":                          "~/x is a home directory, which is not looked up",
+		`for i in 1 2; do ls && break; A=$i; done; engine "$A"`: "$A depends on where a loop or function ends, which " +
+			"is decided only when the script runs",
 	} {
 		t.Run(script, func(t *testing.T) {
 			u := &Unknowns{}
-			found, _, err := Follow([]string{"bash", "-c", script}, &Env{Known: environ, Later: []string{"LATER"}, Unknowns: u}, wantEngine)
+			found, _, err := Follow([]string{"bash", "-c", script}, &Env{Known: environ, Later: []string{"LATER"},
+				Unknowns: u}, wantEngine)
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			assert.Equal(t, want, u.Reason(found[0].Args[1]))

@@ -2,10 +2,10 @@ package shell
 
 import "strings"
 
-// Text that only the running script will know is carried inside ordinary strings as a mark, one private-use rune, so that it
-// passes through quoting, joining and splitting like any other text and shows up wherever it ends up. A mark knows whether
-// the shell would split the text at spaces: a mark that does not split stands for part of one argument, one that does
-// stands for any number of arguments.
+// Text that only the running script will know is carried inside ordinary strings as a mark, one private-use rune, so
+// that it passes through quoting, joining and splitting like any other text and shows up wherever it ends up. A mark
+// knows whether the shell would split the text at spaces: a mark that does not split stands for part of one argument,
+// one that does stands for any number of arguments.
 const (
 	firstMark = 0x100000
 	lastMark  = 0x10FFFD

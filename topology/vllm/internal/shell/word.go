@@ -8,9 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words are expanded in two steps. The first rewrites a word so that nothing is left in it that would need a process, a
-// file or a guess: such parts become marks. The second hands the rest to the expander of mvdan.cc/sh, which then works on
-// values alone.
+// Words are expanded in two steps. The first rewrites a word so that nothing is left in it that would need a process,
+// a file or a guess: such parts become marks. The second hands the rest to the expander of mvdan.cc/sh, which then
+// works on values alone.
 
 // maxArguments bounds what the words of one command may expand to. Bytes.
 const maxArguments = 256 << 10
