@@ -41,7 +41,8 @@ func TestPublishedCommands(t *testing.T) {
 			"--data-parallel-size-local", "1",
 			"--nnodes", "4", "--node-rank", "0", "--master-addr", "node-0", "--kv-offloading-size", "200"},
 			"tp=4 dp=4 local=1 nnodes=4 OffloadingConnector/CPUOffloadingSpec*(214748364800)"},
-		"vllm offloading guide": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2", "--node-rank",
+		"vllm offloading guide": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2",
+			"--node-rank",
 			"0", "--kv-offloading-size",
 			"10", "--kv-transfer-config", `{"kv_connector_extra_config":{"spec_name":"TieringOffloadingSpec",` +
 				`"secondary_tiers":[{"type":"fs","root_dir":"/x"}]}}`},
@@ -98,16 +99,19 @@ exec vllm serve \
   --data-parallel-start-rank $FIRST \
   --kv_transfer_config '{"kv_connector":"NixlConnector",
                          "kv_role":"kv_both"}'
-`}, "dp=16 local=8 hybrid=true NixlConnector\nunresolved engine.data_start_rank: $((${LWS_WORKER_INDEX:-0} * LOCAL_DP)) cannot be computed: " +
+`}, "dp=16 local=8 hybrid=true NixlConnector\n" +
+			"unresolved engine.data_start_rank: $((${LWS_WORKER_INDEX:-0} * LOCAL_DP)) cannot be computed: " +
 			"$LWS_WORKER_INDEX is set only when the container starts"},
 		"KServe's template": {[]string{"/bin/bash", "-c", `if [ "$RDMA" = true ]; then export NCCL_IB_DISABLE=0; fi
 START=$(( ${LWS_WORKER_INDEX:-0} * 8 ))
-eval "vllm serve /mnt/models --port 8000 --data-parallel-size 32 --data-parallel-size-local 8 --data-parallel-start-rank $START ${TP:+-tp $TP} --headless"`},
+eval "vllm serve /mnt/models --port 8000 --data-parallel-size 32 --data-parallel-size-local 8 \
+  --data-parallel-start-rank $START ${TP:+-tp $TP} --headless"`},
 			"dp=32 local=8 headless=true\nunresolved engine.data_start_rank: $((${LWS_WORKER_INDEX:-0} * 8)) cannot " +
 				"be computed: " +
 				"$LWS_WORKER_INDEX is set only when the container starts"},
-		"quotes that a shell ate": {[]string{"vllm", "serve", "m", "--kv-transfer-config", "{kv_connector:OffloadingConnector," +
-			"kv_role:kv_both}"},
+		"quotes that a shell ate": {[]string{"vllm", "serve", "m", "--kv-transfer-config",
+			"{kv_connector:OffloadingConnector," +
+				"kv_role:kv_both}"},
 			"\nunresolved engine.kv_transfer: its value cannot be read\nrefused by offload.config: " +
 				"--kv-transfer-config " +
 				"{kv_connector:OffloadingConnector,kv_role:kv_both}: not JSON: invalid character 'k' at start of " +

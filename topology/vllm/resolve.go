@@ -112,6 +112,7 @@ func noEngine(seen []string) *Error {
 	if len(seen) > most {
 		list += fmt.Sprintf(" and %d more", len(seen)-most)
 	}
-	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", err: ErrNoEngine, Detail: "no engine command: looked for " +
-		searched + ", and saw " + list + "; give the engine's own command, or its fields without a command"}
+	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", err: ErrNoEngine,
+		Detail: "no engine command: looked for " + searched + ", and saw " + list +
+			"; give the engine's own command, or its fields without a command"}
 }

@@ -137,8 +137,9 @@ func TestErrors(t *testing.T) {
 		"a long argument": {serve(strings.Repeat("x", 200000)), CodeTooLarge,
 			"/engine/command/3: the text has 200000 bytes; no argument or variable may have more than 131072; " +
 				"shorten it"},
-		"reserved, without a command": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{"VLLM_DP_SIZE": "\U00100000",
-			"Z": "\x00", "a/b": ""}}}, CodeText,
+		"reserved, without a command": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{
+			"VLLM_DP_SIZE": "\U00100000", "Z": "\x00", "a/b": "",
+		}}}, CodeText,
 			"/engine/env/VLLM_DP_SIZE: the text holds a character of the private-use plane 16 (U+100000 and above), " +
 				"which is not read; remove it"},
 		"a name with a slash": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{"a/b~": "\x00"}}}, CodeText,

@@ -30,8 +30,8 @@ func TestConnectors(t *testing.T) {
 		"none":              {`null`, ""},
 		"an empty one":      {`{}`, ""},
 		"another connector": {`{"kv_connector":"NixlConnector","kv_role":"kv_both"}`, "NixlConnector"},
-		"the default spec": {offloading(`{"cpu_bytes_to_use":10}`), "OffloadingConnector/CPUOffloadingSpec*(10)"},
-		"the tiered spec": {tiered, "OffloadingConnector/TieringOffloadingSpec*+(1024)"},
+		"the default spec":  {offloading(`{"cpu_bytes_to_use":10}`), "OffloadingConnector/CPUOffloadingSpec*(10)"},
+		"the tiered spec":   {tiered, "OffloadingConnector/TieringOffloadingSpec*+(1024)"},
 		"our own spec": {offloading(`{"spec_name":"GuardedTieringOffloadingSpec",` +
 			`"spec_module_path":"tiergate.vllm"}`), "OffloadingConnector/GuardedTieringOffloadingSpec*"},
 		"ours from elsewhere": {offloading(`{"spec_name":"GuardedTieringOffloadingSpec",` +
@@ -41,20 +41,21 @@ func TestConnectors(t *testing.T) {
 			`"spec_module_path":"m"}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"a connector from a module": {`{"kv_connector":"OffloadingConnector",` +
 			`"kv_connector_module_path":"m"}`, "OffloadingConnector/CPUOffloadingSpec"},
-		"an odd spec":         {offloading(`{"spec_name":5}`), "OffloadingConnector/5"},
-		"no spec at all":      {offloading(`{"spec_name":null}`), "OffloadingConnector/null"},
-		"no tiers":            {offloading(`{"secondary_tiers":[]}`), "OffloadingConnector/CPUOffloadingSpec*"},
-		"null tiers":          {offloading(`{"secondary_tiers":null}`), "OffloadingConnector/CPUOffloadingSpec*"},
-		"odd tiers are tiers": {offloading(`{"secondary_tiers":{}}`), "OffloadingConnector/CPUOffloadingSpec*+"},
-		"false tiers are tiers": {offloading(`{"secondary_tiers":false}`), "OffloadingConnector/CPUOffloadingSpec*+"},
+		"an odd spec":             {offloading(`{"spec_name":5}`), "OffloadingConnector/5"},
+		"no spec at all":          {offloading(`{"spec_name":null}`), "OffloadingConnector/null"},
+		"no tiers":                {offloading(`{"secondary_tiers":[]}`), "OffloadingConnector/CPUOffloadingSpec*"},
+		"null tiers":              {offloading(`{"secondary_tiers":null}`), "OffloadingConnector/CPUOffloadingSpec*"},
+		"odd tiers are tiers":     {offloading(`{"secondary_tiers":{}}`), "OffloadingConnector/CPUOffloadingSpec*+"},
+		"false tiers are tiers":   {offloading(`{"secondary_tiers":false}`), "OffloadingConnector/CPUOffloadingSpec*+"},
 		"tiers of any connector":  {`{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[1]}}`, "X+"},
 		"tiers without connector": {`{"kv_connector_extra_config":{"secondary_tiers":[1]}}`, "+"},
-		"bytes with a fraction": {offloading(`{"cpu_bytes_to_use":1.5e3}`), "OffloadingConnector/CPUOffloadingSpec*(1500)"},
+		"bytes with a fraction": {offloading(`{"cpu_bytes_to_use":1.5e3}`),
+			"OffloadingConnector/CPUOffloadingSpec*(1500)"},
 		"bytes as text": {offloading(`{"cpu_bytes_to_use":" 1_000 ` +
 			`"}`), "OffloadingConnector/CPUOffloadingSpec*(1000)"},
 		"text with a fraction": {offloading(`{"cpu_bytes_to_use":"1.5"}`), "OffloadingConnector/CPUOffloadingSpec*"},
-		"bytes that are true": {offloading(`{"cpu_bytes_to_use":true}`), "OffloadingConnector/CPUOffloadingSpec*"},
-		"negative bytes": {offloading(`{"cpu_bytes_to_use":-1}`), "OffloadingConnector/CPUOffloadingSpec*"},
+		"bytes that are true":  {offloading(`{"cpu_bytes_to_use":true}`), "OffloadingConnector/CPUOffloadingSpec*"},
+		"negative bytes":       {offloading(`{"cpu_bytes_to_use":-1}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"bytes beyond 64 bits": {offloading(`{"cpu_bytes_to_use":1e30}`),
 			"OffloadingConnector/CPUOffloadingSpec*(9223372036854775807)"},
 		"reserved characters": {`{"kv_connector":"X\udbc0\udc00","engine_id":7}`, "X\U00100000"},
@@ -142,7 +143,8 @@ func TestOffloadingSizeMerges(t *testing.T) {
 		"a fraction": {[]string{"--kv-offloading-size", "0.5"}, nil, "",
 			"OffloadingConnector/CPUOffloadingSpec*(536870912)"},
 		"nothing": {[]string{"--kv-offloading-size", "0"}, nil, "", "OffloadingConnector/CPUOffloadingSpec*"},
-		"less than nothing": {[]string{"--kv-offloading-size", "-1"}, nil, "", "OffloadingConnector/CPUOffloadingSpec*"},
+		"less than nothing": {[]string{"--kv-offloading-size", "-1"}, nil, "",
+			"OffloadingConnector/CPUOffloadingSpec*"},
 		"with tiers": {[]string{"--kv-offloading-size", "1", "--kv-transfer-config", `{"kv_connector_extra_config":{` +
 			`"spec_name":"TieringOffloadingSpec","secondary_tiers":[{}]}}`},
 			nil, "", "OffloadingConnector/TieringOffloadingSpec*+(1073741824)"},
@@ -153,7 +155,8 @@ func TestOffloadingSizeMerges(t *testing.T) {
 			"OffloadingConnector/TieringOffloadingSpec*+(1073741824)"},
 		"the simple one": {[]string{"--kv-offloading-size", "1"}, map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "1"},
 			"", "SimpleCPUOffloadConnector(1073741824)"},
-		"not the simple one": {[]string{"--kv-offloading-size", "1"}, map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "0"}, "",
+		"not the simple one": {[]string{"--kv-offloading-size", "1"},
+			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "0"}, "",
 			"OffloadingConnector/CPUOffloadingSpec*(1073741824)"},
 		"lmcache": {[]string{"--kv-offloading-size", "1", "--kv-offloading-backend", "lmcache"}, nil, "",
 			"LMCacheMPConnector"},
@@ -250,7 +253,7 @@ func TestUnreadableTransfer(t *testing.T) {
 		"huge number": {`{"a":1e999}`, `{"a":1e999}: the number 1e999 is out of range, at byte 10; write one JSON ` +
 			`object with each key once, in single quotes where a shell reads it`},
 		"long number": {`{"a":` + strings.Repeat("1", 50) + `}`, `{"a":` + strings.Repeat("1", 50) + `}: the number ` +
-			`` + strings.Repeat("1", 50) +
+			strings.Repeat("1", 50) +
 			" is out of range, at byte 55; write one JSON object with each key once, in single quotes where a shell " +
 			"reads it"},
 		"too deep": {deep, strings.Repeat("[", 60) + "...: not JSON: exceeded max depth, at byte 10000; write one " +
