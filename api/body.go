@@ -91,7 +91,7 @@ func (b *body) readUnknown(from io.Reader, p *place, limit int64) error {
 		length += int64(n)
 		switch {
 		case length > limit:
-			return tooLarge("more", limit)
+			return tooLarge("too many", limit)
 		case errors.Is(err, io.EOF):
 			b.data = (*b.buffer)[:length]
 			return nil
@@ -128,7 +128,8 @@ func readError(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &refusal{v1.CodeBodyTimeout, "the body was not complete at the read timeout; send it without pauses"}
-	case ctx.Err() != nil:
+	// The context is asked late, since the HTTP library ends it after every failed read.
+	case ctx.Err() != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return ctx.Err()
 	default:
 		return &refusal{v1.CodeIncompleteBody, "the body ended early or was not framed as HTTP demands: " + err.Error()}

@@ -62,6 +62,7 @@ var catalogue = map[string]kind{
 	document.CodeInvalidSyntax:    {status: http.StatusBadRequest, title: "Invalid syntax"},
 	document.CodeInvalidType:      {status: http.StatusBadRequest, title: "Value of the wrong type"},
 	document.CodeOutOfRange:       {status: http.StatusBadRequest, title: "Number out of range"},
+	document.CodeInvalidValue:     {status: http.StatusBadRequest, title: "Invalid value"},
 	document.CodeUnknownField:     {status: http.StatusBadRequest, title: "Unknown field"},
 	document.CodeDuplicateKey:     {status: http.StatusBadRequest, title: "Duplicate key"},
 	document.CodeMissingField:     {status: http.StatusBadRequest, title: "Missing field"},

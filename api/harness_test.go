@@ -58,16 +58,19 @@ func leakedGoroutines() string {
 // now keeps digests, and with them golden files, from changing with the day.
 func now() time.Time { return time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC) }
 
+// hostileRules fail in ways that the engine's id names.
+var hostileRules = policy.Source{Name: "site", FS: os.DirFS(filepath.Join("testdata", "hostile"))}
+
 // shipped decides by the rules that ship, hostile also by the ones in testdata.
 var (
-	shipped = sync.OnceValue(func() *policy.Engine { return newEngine() })
+	shipped = sync.OnceValue(func() *policy.Engine { return newEngine(0) })
 	hostile = sync.OnceValue(func() *policy.Engine {
-		return newEngine(policy.Source{Name: "site", FS: os.DirFS(filepath.Join("testdata", "hostile"))})
+		return newEngine(0, hostileRules)
 	})
 )
 
-func newEngine(sources ...policy.Source) *policy.Engine {
-	engine, err := policy.New(context.Background(), policy.Options{Sources: sources, Now: now, Budget: 200_000_000})
+func newEngine(budget int64, sources ...policy.Source) *policy.Engine {
+	engine, err := policy.New(context.Background(), policy.Options{Sources: sources, Now: now, Budget: budget})
 	if err != nil {
 		panic(err)
 	}

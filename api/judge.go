@@ -1,12 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
 )
 
@@ -42,6 +45,9 @@ func (x *exchange) judge(
 		return policy.Decision{}, err
 	}
 	defer x.place.done()
+	if n := bytes.Count(b.data, []byte{'{'}); n > maxObjects {
+		return policy.Decision{}, tooManyObjects(n)
+	}
 	launch, err := f.decode(b.data, b.mediaType)
 	if err != nil {
 		return policy.Decision{}, err
@@ -54,6 +60,17 @@ func (x *exchange) judge(
 		return policy.Decision{}, x.locate(err, f, &b)
 	}
 	return d, nil
+}
+
+// maxObjects is how many objects a launch may have: four for each of the ranks that are judged at most. An empty object
+// of two bytes becomes a node of over a hundred, so that the size of a body alone would not bound what decoding takes.
+const maxObjects = 4 * topology.MaxRanks
+
+func tooManyObjects(n int) error {
+	return &document.Error{
+		Code:   document.CodeTooLarge,
+		Detail: fmt.Sprintf("the document has %d objects, at most %d are read; send a launch per engine", n, maxObjects),
+	}
 }
 
 // locate turns an error about a value of the launch into the problem that says where it stands in the body.

@@ -8,8 +8,6 @@ import (
 	"os"
 	"syscall"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/tiergate/tiergate/internal/config"
 )
 
@@ -37,7 +35,7 @@ func (s *Server) Listen() error {
 			return fmt.Errorf("listen on %s: %w", addr, err)
 		}
 		s.listeners = append(s.listeners, listener{
-			netutil.LimitListener(l, s.config.MaxConnections), addr, i >= len(s.config.Addr),
+			limit(l, s.config.MaxConnections), addr, i >= len(s.config.Addr),
 		})
 	}
 	return nil

@@ -59,9 +59,22 @@ func socket(path string) *http.Transport {
 	}
 }
 
-// Validate asks for the verdict of a launch and returns it as the service wrote it, a v1.Verdict in JSON. A launch that the
-// service does not judge is a *v1.Problem. Other errors have ErrUnreachable or ErrAnswer in their chain.
-func (c *Client) Validate(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+// Validate asks for the verdict of a launch. A launch that the service does not judge is a *v1.Problem. Other errors have
+// ErrUnreachable or ErrAnswer in their chain.
+func (c *Client) Validate(ctx context.Context, launch *v1.Launch) (*v1.Verdict, error) {
+	text, err := c.ValidateJSON(ctx, launch)
+	if err != nil {
+		return nil, err
+	}
+	verdict := new(v1.Verdict)
+	if err := json.Unmarshal(text, verdict); err != nil {
+		return nil, fmt.Errorf("%w: read verdict: %w", ErrAnswer, err)
+	}
+	return verdict, nil
+}
+
+// ValidateJSON is Validate with the verdict as the service wrote it, so that what only a newer service knows is kept.
+func (c *Client) ValidateJSON(ctx context.Context, launch *v1.Launch) ([]byte, error) {
 	body, err := json.Marshal(launch)
 	if err != nil {
 		return nil, fmt.Errorf("write launch: %w", err)
@@ -89,7 +102,7 @@ func read(response *http.Response, answer []byte) ([]byte, error) {
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrAnswer, maxAnswer)
 	case response.StatusCode == http.StatusOK && mediaType == "application/json":
-		return answer, nil
+		return answer, known(answer)
 	case mediaType == "application/problem+json":
 		problem := new(v1.Problem)
 		if json.Unmarshal(answer, problem) == nil && problem.Code != "" && problem.Status == response.StatusCode {
@@ -98,4 +111,17 @@ func read(response *http.Response, answer []byte) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("%w: %s with content type %q; is this the address of a Tiergate service?", ErrAnswer, response.Status,
 		response.Header.Get("Content-Type"))
+}
+
+// known makes an error of a verdict without one of the three outcomes, which somebody might take for an allow.
+func known(answer []byte) error {
+	var verdict struct{ Outcome string }
+	if err := json.Unmarshal(answer, &verdict); err != nil {
+		return fmt.Errorf("%w: read verdict: %w", ErrAnswer, err)
+	}
+	switch verdict.Outcome {
+	case v1.Allow, v1.Deny, v1.Unknown:
+		return nil
+	}
+	return fmt.Errorf("%w: a verdict with the outcome %.40q", ErrAnswer, verdict.Outcome)
 }

@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,9 +34,13 @@ func service(t *testing.T, status int, mediaType, body string) *client.Client {
 
 func TestVerdictComesAsWritten(t *testing.T) {
 	const verdict = `{"outcome":"allow","new_in_a_later_version":1}`
-	got, err := service(t, 200, "application/json; charset=utf-8", verdict).Validate(t.Context(), &v1.Launch{})
+	c := service(t, 200, "application/json; charset=utf-8", verdict)
+	text, err := c.ValidateJSON(t.Context(), &v1.Launch{})
 	require.NoError(t, err)
-	assert.Equal(t, verdict, string(got))
+	assert.Equal(t, verdict, string(text))
+	got, err := c.Validate(t.Context(), &v1.Launch{})
+	require.NoError(t, err)
+	assert.Equal(t, &v1.Verdict{Outcome: v1.Allow}, got)
 }
 
 func TestProblemIsAnError(t *testing.T) {
@@ -52,6 +58,10 @@ func TestWhatIsNoServiceIsNoAnswer(t *testing.T) {
 		"json failure":   service(t, 500, "application/json", `{"outcome":"allow"}`),
 		"no problem":     service(t, 422, "application/problem+json", `{`),
 		"without a code": service(t, 422, "application/problem+json", `{"status":422}`),
+		"no outcome":     service(t, 200, "application/json", `{}`),
+		"other outcome":  service(t, 200, "application/json", `{"outcome":"allowed"}`),
+		"no object":      service(t, 200, "application/json", `"allow"`),
+		"ill-typed":      service(t, 200, "application/json", `{"outcome":"allow","checks":1}`),
 		"other status":   service(t, 422, "application/problem+json", `{"status":503,"code":"overloaded"}`),
 	} {
 		_, err := c.Validate(t.Context(), &v1.Launch{})
@@ -70,14 +80,34 @@ func TestUnixSocket(t *testing.T) {
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{}`))
+		_, _ = w.Write([]byte(`{"outcome":"unknown"}`))
 	}))
 	server.Listener = l
 	server.Start()
 	t.Cleanup(server.Close)
 	got, err := c.Validate(t.Context(), &v1.Launch{})
 	require.NoError(t, err)
-	assert.Equal(t, `{}`, string(got))
+	assert.Equal(t, v1.Unknown, got.Outcome)
+}
+
+func TestADeadlineIsNoAnswer(t *testing.T) {
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // Only after the body does the server watch for the client to leave.
+		close(asked)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err = c.Validate(ctx, &v1.Launch{})
+	require.ErrorIs(t, err, client.ErrUnreachable)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestAddresses(t *testing.T) {

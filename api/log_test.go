@@ -1,0 +1,109 @@
+package api
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var varying = regexp.MustCompile(`"(us|sent|received)":\d+|"(revision|digest|stack)":"[^"]*"`)
+
+// serveOnce has a server answer one request with a given id, without a network.
+func serveOnce(t *testing.T, opts Options, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	s, err := New(opts)
+	require.NoError(t, err)
+	return answered(s, method, path, body)
+}
+
+func answered(s *Server, method, path, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(method, path, strings.NewReader(body))
+	request.Header.Set("X-Request-Id", "id-1")
+	recorder := httptest.NewRecorder()
+	s.Handler().ServeHTTP(recorder, request)
+	return recorder
+}
+
+func TestLogLines(t *testing.T) {
+	for _, test := range []struct{ method, path, body, want string }{
+		{
+			http.MethodPost, "/v1/validate", tiered("engine-a", "gpu-a", "gpu-b"),
+			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":200,"us":0,"received":0,` +
+				`"sent":0,"engine":"engine-a","outcome":"deny","revision":"","digest":""}`,
+		},
+		{
+			http.MethodPost, "/v1/data/acme/report/size", `{"input": ` + tiered(strings.Repeat("e", 200), "gpu-a", "gpu-b") + `}`,
+			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/data/*","status":200,"us":0,"received":0,` +
+				`"sent":0,"engine":"` + strings.Repeat("e", 128) + `..."}`,
+		},
+		{
+			http.MethodPost, "/v1/validate", `{"engine": {"secret": "hunter2"}}`,
+			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":400,"us":0,"received":0,` +
+				`"sent":0,"code":"unknown_field"}`,
+		},
+		{
+			http.MethodPost, "/v1/validate", tiered("builtin", "gpu-a", "gpu-b"),
+			`{"level":"ERROR","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":500,"us":0,"received":0,` +
+				`"sent":0,"engine":"builtin","code":"evaluation_builtin","error":"site/hostile.rego:20: builtin function failed in ` +
+				`data.tiergate.checks.site.hostile.violations: arith_divide refused its arguments"}`,
+		},
+		{
+			http.MethodGet, "/nowhere", "",
+			`{"level":"INFO","msg":"request","id":"id-1","method":"GET","route":"unmatched","status":404,"us":0,"received":0,` +
+				`"sent":0,"code":"not_found"}`,
+		},
+		{http.MethodGet, "/health", "", ""},
+		{http.MethodGet, "/metrics", "", ""},
+	} {
+		var out bytes.Buffer
+		opts := options(hostile(), nil)
+		opts.Logger = logTo(&out, slog.LevelInfo)
+		serveOnce(t, opts, test.method, test.path, test.body)
+		assert.Equal(t, test.want, strings.TrimSpace(varying.ReplaceAllStringFunc(out.String(), func(s string) string {
+			name, value, _ := strings.Cut(s, ":")
+			return name + map[bool]string{true: `:""`, false: ":0"}[strings.HasPrefix(value, `"`)]
+		})))
+	}
+}
+
+func TestHealthIsLoggedForDebugging(t *testing.T) {
+	var out bytes.Buffer
+	opts := options(shipped(), nil)
+	opts.Logger = logTo(&out, slog.LevelDebug)
+	serveOnce(t, opts, http.MethodGet, "/health", "")
+	assert.Contains(t, out.String(), `{"level":"DEBUG","msg":"request","id":"id-1","method":"GET","route":"/health","status":200`)
+}
+
+// A handler that panics must cost its own request and nothing else.
+func TestPanics(t *testing.T) {
+	var out bytes.Buffer
+	opts := options(shipped(), nil)
+	opts.Logger = logTo(&out, slog.LevelInfo)
+	s, err := New(opts)
+	require.NoError(t, err)
+	for _, rt := range s.routes {
+		switch rt.path {
+		case "/v1/decisions":
+			rt.handle = func(*exchange) error { panic("before") }
+		case "/openapi.yaml":
+			rt.handle = func(x *exchange) error {
+				x.send(http.StatusOK, typeYAML, nil)
+				panic("after")
+			}
+		}
+	}
+	recorder := answered(s, http.MethodGet, "/v1/decisions", "")
+	golden(t, "problems/internal.golden", shown(recorder.Result(), recorder.Body.String()))
+	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { answered(s, http.MethodGet, "/openapi.yaml", "") })
+	assert.Equal(t, http.StatusOK, answered(s, http.MethodPost, "/v1/validate", tiered("e", "gpu-a", "gpu-a")).Code)
+	assert.Contains(t, out.String(), `"msg":"handler failed","id":"id-1","route":"/v1/decisions","panic":"before","stack":"goroutine `)
+	assert.Contains(t, out.String(), `"msg":"handler failed","id":"id-1","route":"/openapi.yaml","panic":"after"`)
+	assert.Contains(t, out.String(), `"status":500,"us":`)
+}
