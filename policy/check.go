@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -102,7 +103,8 @@ func (c *Check) readMetadata(m *ast.Module) (errs Errors) {
 	if c.Title == "" {
 		errs = append(errs, at(CodeCheck, loc, "check %s: METADATA has no title", c.ID))
 	}
-	for key, value := range meta.Custom {
+	for _, key := range slices.Sorted(maps.Keys(meta.Custom)) {
+		value := meta.Custom[key]
 		if !c.set(key, value) {
 			errs = append(errs, at(CodeCheck, meta.Location, "check %s: METADATA custom.%s is %v; %s", c.ID, key, value, customForms[key]))
 		}
