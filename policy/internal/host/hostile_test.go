@@ -23,6 +23,11 @@ good := {"sum": input.a + input.b}
 endless := count([1 | some a in r; some b in r; some c in r; some d in r; a + b + c + d == -1])
 r := numbers.range(1, 1000)
 
+hashes := count({x | some i in numbers.range(1, 5000); x := [huge, i]})
+compares := count([1 | some i in numbers.range(1, 100000); huge == concat("", [half, half])])
+half := concat("", [long | some _ in numbers.range(1, 10)])
+huge := concat("", [half, half])
+
 cascade := f30(1)
 f0(x) := x
 
@@ -53,7 +58,7 @@ patched := json.patch({}, array.concat([{"op": "add", "path": "a", "value": 1}],
 	for i := range 30 {
 		fmt.Fprintf(&b, "f%d(x) := y if {\n\tf%d(x)\n\ty := f%d(x)\n}\n", i+1, i, i)
 	}
-	for _, name := range strings.Fields("good endless cascade memory deep conflict division wrong swallowed nested wide " +
+	for _, name := range strings.Fields("good endless hashes compares cascade memory deep conflict division wrong swallowed nested wide " +
 		"argument patched") {
 		entrypoints = append(entrypoints, "p/"+name)
 	}
@@ -65,10 +70,12 @@ var hostileWays = map[string]struct {
 	want string
 }{
 	"endless":   {ErrDeadline, "evaluation stopped at its deadline in data.p.endless"},
+	"hashes":    {ErrDeadline, "evaluation stopped at its deadline in data.p.hashes"},
+	"compares":  {ErrDeadline, "evaluation stopped at its deadline in data.p.compares"},
 	"cascade":   {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
 	"memory":    {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
 	"deep":      {ErrStack, "evaluation nested too deeply"},
-	"conflict":  {ErrConflict, "m0.rego:17: evaluation gave conflicting values in data.p.conflict: var assignment conflict"},
+	"conflict":  {ErrConflict, "m0.rego:22: evaluation gave conflicting values in data.p.conflict: var assignment conflict"},
 	"division":  {ErrBuiltin, "builtin function failed in data.p.division: arith_divide refused its arguments"},
 	"wrong":     {ErrBuiltin, "builtin function failed in data.p.wrong: urlquery.encode: eval_type_error: urlquery.encode: operand 1 must be string but got number"},
 	"swallowed": {ErrBuiltin, "builtin function failed in data.p.swallowed: arith_divide refused its arguments"},

@@ -27,11 +27,13 @@ const (
 	opI32Eqz    = 0x45
 	opI32Eq     = 0x46
 	opI32LtS    = 0x48
+	opI32GeU    = 0x4f
 	opI64Ne     = 0x52
 	opI32Add    = 0x6a
 	opI32Sub    = 0x6b
 	opI32Or     = 0x72
 	opI32Shl    = 0x74
+	opI32ShrU   = 0x76
 	opI64Mul    = 0x7e
 	opI64Xor    = 0x85
 	opI64ShrU   = 0x88
@@ -101,11 +103,11 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 		}
 		out = appendU32(out, groups+2)
 		out = append(append(out, code[declarations:r.at]...), 1, typeI64, 2, typeI32)
-		out = append(out, hashPrologue(byte(1+locals))...)
+		out = append(out, m.hashPrologue(byte(1+locals))...)
 	case m.fastStrings && name == compareFunction:
 		// What is left to its loop is a few bytes.
 		metered = false
-		out = append(append(out, code[:r.at]...), comparePrologue()...)
+		out = append(append(out, code[:r.at]...), m.comparePrologue()...)
 	default:
 		out = append(out, code[:r.at]...)
 	}

@@ -44,7 +44,7 @@ const maxHashLocals = 100
 
 // hashPrologue is put before the body of opa_value_hash(node): strings, {tag u8, _, length, *text}, are answered by
 // StringHash, anything else goes on as before. h (i64), p and n (i32) are new locals from first on.
-func hashPrologue(first byte) []byte {
+func (m *rewriter) hashPrologue(first byte) []byte {
 	h, p, n := first, first+1, first+2
 	b := []byte{
 		opLocalGet, 0, opI32Load8U, 0, 0, opI32Const, tagString, opI32Eq,
@@ -54,6 +54,7 @@ func hashPrologue(first byte) []byte {
 	b = append(b, opI64Const)
 	b = appendS64(b, hashSeed)
 	b = append(b, opLocalGet, 0, opI32Load, 2, 4, opLocalTee, n, opI64ExtendI32U, opI64Xor, opLocalSet, h)
+	b = append(b, m.charge(n)...)
 	b = append(b, whileAtLeast(n, 8, step(h, p, n, opI64Load, 8))...)
 	b = append(b, whileAtLeast(n, 1, step(h, p, n, opI64Load8U, 1))...)
 	return append(multiply(append(b, opLocalGet, h), h), opI32WrapI64, opReturn, opEnd)
@@ -75,11 +76,22 @@ func multiply(b []byte, h byte) []byte {
 
 // comparePrologue is put before the body of opa_strncmp(a, b, n): it passes over what is equal, so that the runtime's own
 // loop begins at most seven bytes before the first difference or the end.
-func comparePrologue() []byte {
+func (m *rewriter) comparePrologue() []byte {
 	const a, b, n = 0, 1, 2
 	body := []byte{opLocalGet, a, opI64Load, 0, 0, opLocalGet, b, opI64Load, 0, 0, opI64Ne, opBrIf, 1}
 	body = append(append(body, advance(a, 8)...), advance(b, 8)...)
-	return whileAtLeast(n, 8, append(body, opLocalGet, n, opI32Const, 8, opI32Sub, opLocalSet, n))
+	body = append(body, opLocalGet, n, opI32Const, 8, opI32Sub, opLocalSet, n)
+	return append(m.charge(n), whileAtLeast(n, 8, body)...)
+}
+
+// charge is `if n >= 64 { fuel -= n / 8 }`. The loops over a string have no fuel check of their own, as no string takes long;
+// but policies can go over a long one many times, so that what it takes must show where fuel is checked next.
+func (m *rewriter) charge(n byte) []byte {
+	b := []byte{opLocalGet, n, opI32Const, 0xc0, 0, opI32GeU, opIf, blockEmpty}
+	b = appendU32(append(b, opGlobalGet), m.fuel)
+	b = append(b, opLocalGet, n, opI32Const, 3, opI32ShrU, opI32Sub)
+	b = appendU32(append(b, opGlobalSet), m.fuel)
+	return append(b, opEnd)
 }
 
 func advance(local, size byte) []byte {
