@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func applySettings(data map[string]any, checks []*Check) (Errors, error) {
 	a.enforce(s.Enforcement)
 	a.disable(s.Disabled)
 	a.waive(s.Waivers)
-	for feature := range s.Features {
+	for _, feature := range slices.Sorted(maps.Keys(s.Features)) {
 		if feature != "mirror" {
 			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
 		}
@@ -111,7 +112,8 @@ func (a *applier) find(id, where string) *Check {
 }
 
 func (a *applier) enforce(overrides map[string]string) {
-	for id, enforcement := range overrides {
+	for _, id := range slices.Sorted(maps.Keys(overrides)) {
+		enforcement := overrides[id]
 		c := a.find(id, "data.settings.enforcement")
 		if c == nil {
 			continue
