@@ -66,7 +66,7 @@ func TestHostileScriptsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, _, _ = Follow([]string{"bash", "-c", script}, &Env{Unknowns: &Unknowns{}}, wantEngine)
-			assert.Less(t, time.Since(start), 5*time.Second)
+			assert.Less(t, time.Since(start), 30*time.Second)
 		})
 	}
 }

@@ -44,6 +44,11 @@ func (in *interpreter) join(a, b *scope, at syntax.Node) *scope {
 		return a
 	}
 	joined := a.clone()
+	for name, bodies := range b.functions {
+		if !slices.Equal(bodies, a.functions[name]) {
+			joined.define(name, slices.Concat(a.functions[name], bodies)...)
+		}
+	}
 	for _, vars := range [...]map[string]expand.Variable{a.vars, b.vars} {
 		for name := range vars {
 			if !sameVariable(a.Get(name), b.Get(name)) {

@@ -131,6 +131,8 @@ func (in *interpreter) name(args []string, s *scope) flow {
 	}
 	for _, arg := range args[1:] {
 		switch {
+		case args[0] == "unset" && len(args) > 1 && args[1] == "-f":
+			s.define(arg)
 		case !isName(arg):
 		case args[0] == "unset":
 			s.unset(arg)

@@ -28,7 +28,7 @@ func (in *interpreter) call(command *syntax.CallExpr, s *scope) flow {
 			env.export(assign.Name.Value)
 		}
 	}
-	bodies, builtin := in.functions[args[0]], builtins[args[0]]
+	bodies, builtin := s.functions[args[0]], builtins[args[0]]
 	if bodies == nil && builtin == nil {
 		return in.program(args, s, env)
 	}

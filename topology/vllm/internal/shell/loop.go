@@ -69,7 +69,7 @@ func (in *interpreter) loosen(loop syntax.Node, s *scope) {
 	syntax.Walk(loop, func(node syntax.Node) bool {
 		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			name := call.Args[0].Lit()
-			if opaqueBuiltins[name] || in.functions[name] != nil {
+			if opaqueBuiltins[name] || s.functions[name] != nil {
 				s.forgetAll("a variable may be set by " + in.source(call) + ", which runs in a loop")
 			}
 		}

@@ -42,8 +42,7 @@ func Follow(command []string, env *Env, match Match) (found []Program, others []
 	for i, arg := range command {
 		args[i] = expandKubernetes(arg, env.Lookup)
 	}
-	in := &interpreter{match: match, unknowns: env.Unknowns, sources: map[syntax.Node]string{},
-		functions: map[string][]*syntax.Stmt{}}
+	in := &interpreter{match: match, unknowns: env.Unknowns, sources: map[syntax.Node]string{}}
 	at := in.start(args, &scope{base: env})
 	if in.err != nil {
 		return nil, nil, in.err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Env is what a process starts with: the variables that are known, and those that will be set to something that
@@ -41,6 +42,8 @@ type scope struct {
 	sourced string
 	// exports is true after set -a.
 	exports bool
+	// functions holds the bodies that a name may have. It is never changed in place, so that clones share it.
+	functions map[string][]*syntax.Stmt
 }
 
 // separators is the variable at whose characters a shell splits unquoted values. The expander never sees one that a
@@ -142,6 +145,16 @@ func (s *scope) export(name string) {
 		v.Exported = true
 		s.put(name, v)
 	}
+}
+
+// define gives a function its bodies, or takes it away.
+func (s *scope) define(name string, bodies ...*syntax.Stmt) {
+	functions := maps.Clone(s.functions)
+	if functions == nil {
+		functions = map[string][]*syntax.Stmt{}
+	}
+	functions[name] = bodies
+	s.functions = functions
 }
 
 // unset removes a variable, also one of the container.

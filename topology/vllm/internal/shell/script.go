@@ -24,10 +24,8 @@ type interpreter struct {
 	match    Match
 	unknowns *Unknowns
 	sources  map[syntax.Node]string
-	// functions holds every body that a name was given.
-	functions map[string][]*syntax.Stmt
-	frames    []*frame
-	found     []Program
+	frames   []*frame
+	found    []Program
 	// others are the commands that were not wanted.
 	others []string
 	steps  int
@@ -162,7 +160,7 @@ func (in *interpreter) command(command syntax.Command, s *scope) flow {
 		if command.Name == nil { // the parser takes a body without a name for a function of zsh
 			return in.statement(command.Body, s)
 		}
-		in.functions[command.Name.Value] = append(in.functions[command.Name.Value], command.Body)
+		s.define(command.Name.Value, command.Body)
 		return flow{ok: s}
 	case *syntax.TestClause:
 		return decide(in.testClause(command.X, s), s)

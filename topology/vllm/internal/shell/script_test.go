@@ -77,10 +77,29 @@ var known = map[string]struct{ script, want string }{
 	"a shell sees what is exported": {`A=1; export B=2; sh -c 'engine "${A:-none}" $B'`, "engine|none|2"},
 	"here documents":                {"cat >/dev/null <<EOF\nengine no\nEOF\nengine yes", "engine|yes"},
 	"a glob in quotes":              {`engine "$STAR" '*' \*`, "engine|*|*|*"},
-	"unset":                         {"unset TWO; engine ${TWO:-none}", "engine|none"},
-	"time":                          {"time engine a", "engine|a"},
-	"an unended loop":               {"while true; do engine a; exit; done; engine b", "engine|a"},
-	"a loop that never runs":        {"until true; do engine a; done; engine b", "engine|b"},
+	"numeric tests": {`[ 2 -eq 2 ] && A=1; [ 2 -ne 2 ] || B=1; [ 1 -lt 2 ] && C=1; [ 2 -le 2 ] && D=1; [ 2 -ge 3 ] || E=1;
+		[ 3 -gt 2 ] && F=1; [ a != b ] && G=1; [ ! a = b ] && H=1; engine $A$B$C$D$E$F$G$H`, "engine|11111111"},
+	"tests of text": {`[ x ] && A=1; [ ] || B=1; test "" || C=1; [ -z "" ] && D=1; engine $A$B$C$D`, "engine|1111"},
+	"tests in double brackets": {`[[ a == a && 2 -gt 1 || -z x ]] && A=1; [[ -n $ROLE ]] && B=1; [[ $ROLE ]] && C=1;
+		[[ a != b ]] && D=1; [[ $NEG -lt 0 ]] && E=1; [[ a == b || ! ( x == x ) ]] || F=1; engine $A$B$C$D$E$F`,
+		"engine|111111"},
+	"arithmetic commands": {`((TWO == 3)) || A=1; ((TWO > 1 && EIGHT < 9)) && B=1; ((!TWO)) || C=1; engine ` +
+		`$A$B$C`, "engine|111"},
+	"parameters without dashes": {`set a b; engine "$@"`, "engine|a|b"},
+	"options of the shell":      {`set -eu -o pipefail; set +u; set -e -- x; engine "$1"`, "engine|x"},
+	"shifting":                  {`set -- a b c d; shift 2; shift 9 || A=1; engine "$1" $A "${9}"`, "engine|c|1|"},
+	"a list after text":         {`A=x; A+=(y); engine "${A[@]}"`, "engine|x|y"},
+	"a loop over words":         {`A=; for i in $WORDS "x y"; do A="$A-$i"; done; engine "$A"`, "engine|-a-b-c-x y"},
+	"a return from a loop":      {`f() { for i in 1 2; do A=$i; return; done; A=9; }; f; engine $A`, "engine|1"},
+	"a loop in a loop": {`A=; for i in 1 2; do for j in 1 2; do [ $j = 2 ] && break; A=$A$i$j; done; done; ` +
+		`engine $A`, "engine|1121"},
+	"a local in a loop": {`f() { for i in 1; do local A=$i; local A=3; done; B=$A; }; f; engine ${A:-none} ` +
+		`$B`, "engine|none|3"},
+	"quoted patterns":        {`case "a*" in a\*) engine e;; *) engine o;; esac`, "engine|e"},
+	"unset":                  {"unset TWO; engine ${TWO:-none}", "engine|none"},
+	"time":                   {"time engine a", "engine|a"},
+	"an unended loop":        {"while true; do engine a; exit; done; engine b", "engine|a"},
+	"a loop that never runs": {"until true; do engine a; done; engine b", "engine|b"},
 }
 
 func TestScriptsGiveTheirArguments(t *testing.T) {
@@ -160,13 +179,32 @@ func TestWhatIsNotKnownStaysUnknown(t *testing.T) {
 		"let":                         {`let A=1; engine "$A"`, "engine|<$A>"},
 		"a sourced file": {`. /etc/x.sh; A=1; engine "$TWO" "$A" "${NONE:-3}"`, "engine|<a " +
 			"variable>|1|<${NONE:-3}>"},
-		"an activated environment": {`source /opt/venv/bin/activate; engine "$TWO"`, "engine|2"},
-		"variables of a file":      {`export $(cat .env); engine "$TWO"`, "engine|<a variable>"},
-		"an evaluated text":        {`eval "engine $NONE -b"`, "engine|«$NONE»|-b"},
-		"variables of a command":   {`eval "$(hook)"; engine "$TWO"`, "engine|<a variable>"},
-		"a function's status":      {`f() { return 1; }; A=1; f && A=2; engine "$A"`, "engine|<$A>"},
-		"integer attributes":       {`declare -i A=1+1; engine "$A"`, "engine|<$A>"},
-		"one element of a list":    {`A[2]=x; engine "${A[2]}" "$A"`, "engine|<${A[2]}>|<$A>"},
+		"an activated environment":  {`source /opt/venv/bin/activate; engine "$TWO"`, "engine|2"},
+		"variables of a file":       {`export $(cat .env); engine "$TWO"`, "engine|<a variable>"},
+		"an evaluated text":         {`eval "engine $NONE -b"`, "engine|«$NONE»|-b"},
+		"variables of a command":    {`eval "$(hook)"; engine "$TWO"`, "engine|<a variable>"},
+		"a function's status":       {`f() { return 1; }; A=1; f && A=2; engine "$A"`, "engine|<$A>"},
+		"an unknown list":           {`set -- $NONE b; shift; engine "$@" "$1"`, "engine|«$@»|«$@»"},
+		"a list of an unknown size": {`for i in $NONE b; do engine "$i"; done`, "engine|<$i>"},
+		"an unknown pattern":        {`case x in $NONE) A=1;; esac; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a pattern of nothing":      {`case x in [z-a]) A=1;; esac; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a test without quotes":     {`[ -n $NONE ] && A=1; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a test on files": {`[ -d / ] && A=1; [[ -d / ]] && B=1; engine "${A:-0}" ` +
+			`"${B:-0}"`, "engine|<${A:-0}>|<${B:-0}>"},
+		"a long test":          {`[ a = a -a b = b ] && A=1; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a test of no numbers": {`[ a -lt b ] && A=1; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"an odd test":          {`[ a = a && A=1; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a pattern in brackets": {`[[ $ROLE == l* ]] && A=1; [[ $ROLE =~ x ]] && B=1; engine "${A:-0}" ` +
+			`"${B:-0}"`, "engine|<${A:-0}>|<${B:-0}>"},
+		"an unknown in brackets": {`[[ $NONE == x || $ROLE == x ]] && A=1; engine "${A:-0}"`, "engine|<${A:-0}>"},
+		"a counter":              {`((TWO += 1)); engine "$TWO"`, "engine|<$TWO>"},
+		"a list of lists":        {`A=([3]=x); B=(y); B+=z; engine "$A" "$B"`, "engine|<$A>|<$B>"},
+		"a pattern in a list":    {`A=("*" x); engine ${A[@]} "${A[@]}"`, "engine|«${A[@]}»|*|x"},
+		"a function in a loop":   {`f() { TWO=3; }; while ls; do f; done; engine "$TWO"`, "engine|<a variable>"},
+		"names of a loop": {`while read -r A; do B=${C:=1}; : $((TWO++)); done; engine ` +
+			`"$A$B$C$TWO"`, "engine|<$A><$B><$C><$TWO>"},
+		"integer attributes":    {`declare -i A=1+1; engine "$A"`, "engine|<$A>"},
+		"one element of a list": {`A[2]=x; engine "${A[2]}" "$A"`, "engine|<${A[2]}>|<$A>"},
 		"two functions of one name": {`if ls; then f() { A=1; }; else f() { A=2; }; fi; f; engine ` +
 			`"$A"`, "engine|<$A>"},
 		"too long a value": {`A=xxxxxxxx; ` + strings.Repeat(`A="$A$A";`, 15) + ` engine ` +
