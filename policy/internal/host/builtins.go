@@ -43,7 +43,7 @@ var silent = func() map[string]bool {
 		"opa_to_":         "number",
 		"opa_template_":   "string",
 		"builtin_graph_":  "reachable",
-		"builtin_object_": "filter keys remove union union_n",
+		"builtin_object_": "filter get keys remove union union_n",
 		"builtin_json_":   "remove filter",
 		"opa_strings_": "concat format_int indexof substring lower upper contains startswith endswith reverse split " +
 			"replace replace_n trim trim_left trim_prefix trim_right trim_suffix trim_space",
