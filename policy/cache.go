@@ -12,21 +12,26 @@ import (
 	"strings"
 
 	opa "github.com/open-policy-agent/opa/v1/version"
+
+	"github.com/tiergate/tiergate/rego"
 )
 
-// cachedWasm is compileWasm with the result kept in a directory, since OPA's compiler takes most of the time of a start.
-// Errors are still found every time: only files that were parsed, refused and type-checked come here. Who can write to the
-// directory can change verdicts, as with the machine code that the wasm host keeps in it.
+// cachedWasm is checkedWasm with the result kept in a directory, since OPA's compilers take most of the time of a start. What
+// is there has passed the checks before. Who can write to the directory can change verdicts, as with the machine code that
+// the wasm host keeps in it.
 func (p *parsed) cachedWasm(ctx context.Context, dir string, entrypoints []string) ([]byte, error) {
 	if dir == "" {
-		return p.compileWasm(ctx, entrypoints)
+		return p.checkedWasm(ctx, entrypoints)
 	}
-	key := p.key(entrypoints)
+	key, err := p.key(entrypoints)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, "policy-"+hex.EncodeToString(key[:])+".wasm")
 	if wasm, ok := readSealed(path); ok {
 		return wasm, nil
 	}
-	wasm, err := p.compileWasm(ctx, entrypoints)
+	wasm, err := p.checkedWasm(ctx, entrypoints)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +40,26 @@ func (p *parsed) cachedWasm(ctx context.Context, dir string, entrypoints []strin
 	return wasm, nil
 }
 
-// key depends on everything that the module does.
-func (p *parsed) key(entrypoints []string) [sha256.Size]byte {
+// checkedWasm type-checks and compiles.
+func (p *parsed) checkedWasm(ctx context.Context, entrypoints []string) ([]byte, error) {
+	if err := p.typeCheck(); err != nil {
+		return nil, err
+	}
+	return p.compileWasm(ctx, entrypoints)
+}
+
+// key is over everything that the checks and the module depend on.
+func (p *parsed) key(entrypoints []string) (key [sha256.Size]byte, err error) {
+	schema, err := rego.FS.ReadFile(schemaFile)
+	if err != nil {
+		return key, err
+	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%q %q\n", opa.Version, entrypoints)
+	fmt.Fprintf(&b, "%q %q %q %q\n", opa.Version, entrypoints, schema, slices.Concat(hostBuiltins, nativeBuiltins))
 	for _, f := range slices.SortedFunc(slices.Values(p.files), func(a, b file) int { return strings.Compare(a.path, b.path) }) {
 		fmt.Fprintf(&b, "%q %q\n", f.path, f.text)
 	}
-	return sha256.Sum256(b.Bytes())
+	return sha256.Sum256(b.Bytes()), nil
 }
 
 // readSealed reads a file that begins with the hash of the rest; one that was cut off or damaged counts as absent.

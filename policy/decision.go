@@ -134,7 +134,7 @@ func (s *snapshot) undefined(ctx context.Context, w *work) error {
 	}
 	var ids []string
 	if json.Unmarshal(broken, &ids) == nil && len(ids) > 0 {
-		p := s.rules[checksPrefix+ids[0]+".violations"]
+		p := s.rules()[checksPrefix+ids[0]+".violations"]
 		out.File, out.Row = p.file, p.row
 		out.Message = fmt.Sprintf("check %s gives no proper result: applies must be true or false, every violation an object "+
 			"with a text as message, every unknown fact a text", strings.Join(ids, ", "))
@@ -149,7 +149,7 @@ func (s *snapshot) explain(err error) error {
 		return err
 	}
 	out := &Error{Code: CodeEvaluation, File: failed.File, Row: failed.Row, Message: failed.Error(), Err: failed}
-	if p, known := s.rules[failed.Rule]; known && out.File == "" {
+	if p, known := s.rules()[failed.Rule]; known && out.File == "" {
 		out.File, out.Row = p.file, p.row
 	}
 	if failed.File != "" {

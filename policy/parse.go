@@ -97,9 +97,11 @@ func declaredEntrypoints(m *ast.Module) (paths []string) {
 	return paths
 }
 
+const schemaFile = "schemas/input.json"
+
 // inputSchema is the type of input in every module, so that a wrong field name does not compile.
 func inputSchema() (*ast.SchemaSet, error) {
-	text, err := rego.FS.ReadFile("schemas/input.json")
+	text, err := rego.FS.ReadFile(schemaFile)
 	if err != nil {
 		return nil, err
 	}

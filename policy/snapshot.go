@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -28,7 +29,7 @@ type snapshot struct {
 	checks      []*Check
 	needs       topology.Needs
 	entrypoints []string
-	rules       map[string]place // by path, e.g. data.tiergate.verdict
+	rules       func() map[string]place // by path, e.g. data.tiergate.verdict
 
 	pool            *host.Pool
 	module          *host.Module
@@ -58,12 +59,8 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	if err != nil {
 		return nil, fmt.Errorf("load policy: %w", err)
 	}
-	rules, err := p.places()
-	if err != nil {
-		return nil, err
-	}
 	s := &snapshot{
-		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: rules,
+		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: sync.OnceValue(p.places),
 		module: module, pool: host.NewPool(module, opts.Instances),
 	}
 	s.verdict, _ = module.Entrypoint(Verdict)
@@ -74,7 +71,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	return s, nil
 }
 
-// prepare parses, refuses and type-checks, and returns the modules with the generated one and the data document.
+// prepare parses and refuses, and returns the modules with the generated one and the data document.
 func prepare(src *files) (*parsed, []byte, error) {
 	p, err := parse(src.modules)
 	if err != nil {
@@ -91,9 +88,6 @@ func prepare(src *files) (*parsed, []byte, error) {
 		}}
 	}
 	p.files = append(p.files, file{path: generatedFile, text: []byte(generate(active)), builtIn: true})
-	if err := p.typeCheck(); err != nil {
-		return nil, nil, err
-	}
 	doc := maps.Clone(src.data)
 	doc["checks"], doc["disabled"] = generatedData(p.checks)
 	data, err := asJSON(doc)
@@ -121,13 +115,10 @@ func cmpErr(first, second error) error {
 	return second
 }
 
-// places maps rule paths to where they are defined, for errors of an evaluation.
-func (p *parsed) places() (map[string]place, error) {
-	modules, err := p.modules()
-	if err != nil {
-		return nil, err
-	}
+// places maps rule paths to where they are defined, for errors of an evaluation. The files have been parsed before.
+func (p *parsed) places() map[string]place {
 	out := map[string]place{}
+	modules, _ := p.modules()
 	for path, m := range modules {
 		for _, rule := range m.Rules {
 			ref := rule.Ref().GroundPrefix().String()
@@ -136,7 +127,7 @@ func (p *parsed) places() (map[string]place, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 func digestOf(wasm, data []byte) [sha256.Size]byte {
