@@ -96,12 +96,19 @@ type cell struct {
 	mark   string
 }
 
+// colour is the index of a node's domain, -1 where it has none.
+func (l *layout) colour(node string) int {
+	if domain, known := l.domainOf[node]; known {
+		return domain
+	}
+	return -1
+}
+
 func (l *layout) cell(rank int64) cell {
-	c := cell{rank: rank, node: l.placement.Node(rank), domain: -1, mark: " "}
-	if c.node == "" {
+	node := l.placement.Node(rank)
+	c := cell{rank: rank, node: node, domain: l.colour(node), mark: " "}
+	if node == "" {
 		c.node = "?"
-	} else if domain, known := l.domainOf[c.node]; known {
-		c.domain = domain
 	}
 	switch {
 	case l.spanning == nil:

@@ -21,7 +21,7 @@ func (p *page) legend(l *layout, d *drawing, rows []row) {
 		if !drawn[n.Node] {
 			continue
 		}
-		domain := l.domainOf[n.Node]
+		domain := l.colour(n.Node)
 		e := entry{head: p.domain(domain, pad(clean(n.Node), nameWidth)), text: " " + topology.RankList(n.Ranks)}
 		if letterWidth > 0 {
 			e.head = p.domain(domain, pad(d.letters[n.Node], letterWidth)) + " = " + e.head
@@ -51,8 +51,12 @@ func (l *layout) nodesOf(rows []row) map[string]bool {
 
 // sharing names the other nodes of a node's domain.
 func (l *layout) sharing(node string) string {
+	domain, known := l.domainOf[node]
+	if !known {
+		return ""
+	}
 	var others []string
-	for _, other := range l.domains[l.domainOf[node]].Nodes {
+	for _, other := range l.domains[domain].Nodes {
 		if other != node {
 			others = append(others, clean(other))
 		}
