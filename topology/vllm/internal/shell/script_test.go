@@ -77,8 +77,9 @@ var known = map[string]struct{ script, want string }{
 	"a shell sees what is exported": {`A=1; export B=2; sh -c 'engine "${A:-none}" $B'`, "engine|none|2"},
 	"here documents":                {"cat >/dev/null <<EOF\nengine no\nEOF\nengine yes", "engine|yes"},
 	"a glob in quotes":              {`engine "$STAR" '*' \*`, "engine|*|*|*"},
-	"numeric tests": {`[ 2 -eq 2 ] && A=1; [ 2 -ne 2 ] || B=1; [ 1 -lt 2 ] && C=1; [ 2 -le 2 ] && D=1; [ 2 -ge 3 ] || E=1;
-		[ 3 -gt 2 ] && F=1; [ a != b ] && G=1; [ ! a = b ] && H=1; engine $A$B$C$D$E$F$G$H`, "engine|11111111"},
+	"numeric tests": {`[ 2 -eq 2 ] && A=1; [ 2 -ne 2 ] || B=1; [ 1 -lt 2 ] && C=1; [ 2 -le 2 ] && D=1;
+		[ 2 -ge 3 ] || E=1; [ 3 -gt 2 ] && F=1; [ a != b ] && G=1; [ ! a = b ] && H=1; engine $A$B$C$D$E$F$G$H`,
+		"engine|11111111"},
 	"tests of text": {`[ x ] && A=1; [ ] || B=1; test "" || C=1; [ -z "" ] && D=1; engine $A$B$C$D`, "engine|1111"},
 	"tests in double brackets": {`[[ a == a && 2 -gt 1 || -z x ]] && A=1; [[ -n $ROLE ]] && B=1; [[ $ROLE ]] && C=1;
 		[[ a != b ]] && D=1; [[ $NEG -lt 0 ]] && E=1; [[ a == b || ! ( x == x ) ]] || F=1; engine $A$B$C$D$E$F`,
