@@ -117,7 +117,9 @@ type Ranks struct {
 	Duplicate  []DuplicateRank `json:"duplicate"`
 	OutOfRange []int64         `json:"out_of_range"`
 	// OffGrid are declared memberships that are not the rank's line of the grid.
-	OffGrid []OffGrid `json:"off_grid"`
+	// The first 16 in order of rank and kind are listed, OffGridMore counts the rest.
+	OffGrid     []OffGrid `json:"off_grid"`
+	OffGridMore int64     `json:"off_grid_more"`
 }
 
 // DuplicateRank is a rank that more than one worker claims.

@@ -7,6 +7,10 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
+// maxOffGrid is how many declared groups that do not fit are listed. A document of a megabyte can hold thousands, each of
+// which would list a line of up to MaxRanks ranks.
+const maxOffGrid = 16
+
 // ranks lists what is wrong with the declared workers, or is nil where there is nothing to compare.
 func (f *folder) ranks() *Ranks {
 	world := f.p.Grid.World()
@@ -40,6 +44,12 @@ func (f *folder) ranks() *Ranks {
 	slices.SortStableFunc(facts.OffGrid, func(a, b OffGrid) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Kind, b.Kind))
 	})
+	if more := len(facts.OffGrid) - maxOffGrid; more > 0 {
+		facts.OffGrid, facts.OffGridMore = facts.OffGrid[:maxOffGrid], int64(more)
+	}
+	for i := range facts.OffGrid {
+		facts.OffGrid[i].Expected = check.expected(&facts.OffGrid[i])
+	}
 	return facts
 }
 
@@ -102,13 +112,18 @@ func (m *membership) worker(off []OffGrid, w *v1.Worker) []OffGrid {
 		if slices.ContainsFunc(candidates, func(l Lines) bool { return m.is(l, w.Rank, declared) }) {
 			continue
 		}
-		expected := []int64{}
-		if len(candidates) > 0 && candidates[0].Count > 0 {
-			expected = candidates[0].Append(expected, candidates[0].GroupOf(w.Rank))
-		}
-		off = append(off, OffGrid{Rank: w.Rank, Kind: kind, Declared: notNil(declared), Expected: expected})
+		off = append(off, OffGrid{Rank: w.Rank, Kind: kind, Declared: notNil(declared)})
 	}
 	return off
+}
+
+// expected is the line of the grid in place of a declared group.
+func (m *membership) expected(off *OffGrid) []int64 {
+	expected := []int64{}
+	if candidates := m.lines[off.Kind]; len(candidates) > 0 && candidates[0].Count > 0 {
+		expected = candidates[0].Append(expected, candidates[0].GroupOf(off.Rank))
+	}
+	return expected
 }
 
 // is tells whether the declared ranks are exactly the rank's group.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
@@ -91,4 +92,16 @@ func TestDeclaredGroupsThatCannotBeJudged(t *testing.T) {
 		"a size of 3 has no groups; the groups of a rank out of range are not looked at")
 	engine.Unresolved = []Unresolved{{Setting: SettingDecodeContext}}
 	assert.Empty(t, fold(t, launch, engine).Ranks.OffGrid)
+}
+
+// TestOffGridIsBounded: every worker of a large grid declares a wrong group, whose right one is as long as the grid.
+func TestOffGridIsBounded(t *testing.T) {
+	launch := &v1.Launch{}
+	for rank := range int64(8192) {
+		launch.Workers = append(launch.Workers, v1.Worker{Rank: rank, Node: "a", Groups: map[string][]int64{TP: {0}}})
+	}
+	ranks := fold(t, launch, engineOf("ray", 8192, 1, 1, 1)).Ranks
+	require.Len(t, ranks.OffGrid, 16)
+	assert.EqualValues(t, 8192-16, ranks.OffGridMore)
+	assert.EqualValues(t, 15, ranks.OffGrid[15].Rank)
 }

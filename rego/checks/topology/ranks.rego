@@ -58,5 +58,13 @@ violations contains {
 	count(group.expected) == 0
 }
 
+violations contains {
+	"message": $"{more} more declared groups do not fit the grid",
+	"fix": "correct the parallel sizes, or the order in which the launcher gives ranks",
+} if {
+	more := input.ranks.off_grid_more
+	more > 0
+}
+
 # The facts are there as a whole or not at all, which needs says.
 unknown contains fact if some fact in []

@@ -86,3 +86,13 @@ cases := {
 		}},
 	},
 }
+
+test_more_than_are_listed if {
+	found := ranks.violations with input as {"ranks": {
+		"world": 2, "missing": [], "duplicate": [], "out_of_range": [], "off_grid": [], "off_grid_more": 7,
+	}}
+	found == {{
+		"message": "7 more declared groups do not fit the grid",
+		"fix": "correct the parallel sizes, or the order in which the launcher gives ranks",
+	}}
+}
