@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/topology"
 )
 
 // Settings are what a site decides about the checks, in its data under data.settings.
@@ -101,12 +102,12 @@ func (a *applier) refuse(format string, args ...any) {
 func (a *applier) find(id, where string) *Check {
 	c := a.checks[id]
 	if c == nil {
-		ids := make([]string, 0, len(a.checks))
-		for known := range a.checks {
-			ids = append(ids, known)
+		ids := slices.Sorted(maps.Keys(a.checks))
+		if near := topology.Nearest(id, ids); near != "" {
+			a.refuse("%s names check %q, which does not exist; did you mean %s?", where, id, near)
+		} else {
+			a.refuse("%s names check %q, which does not exist; there are %s", where, id, strings.Join(ids, ", "))
 		}
-		slices.Sort(ids)
-		a.refuse("%s names check %q, which does not exist; there are %s", where, id, strings.Join(ids, ", "))
 	}
 	return c
 }

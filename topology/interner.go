@@ -4,8 +4,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // scanned is up to how many names a search by comparison is faster than hashing.
@@ -97,27 +95,4 @@ func (h *hashIndex) put(hash uint64, number int32) bool {
 	h.slots[at] = number + 1
 	h.used++
 	return true
-}
-
-// The bounds of a search for a near name keep an error cheap, whatever the document holds.
-const (
-	nearestLength     = 64
-	nearestCandidates = 4096
-)
-
-// nearest returns the candidate at the smallest edit distance, or empty where none is within a third of the name's length.
-func nearest(name string, candidates []string) string {
-	if len(name) > nearestLength {
-		return ""
-	}
-	best, limit := "", max(len(name)/3, 1)+1
-	for _, candidate := range candidates[:min(len(candidates), nearestCandidates)] {
-		if len(candidate) > len(name)+limit || len(candidate) < len(name)-limit {
-			continue
-		}
-		if distance := levenshtein.ComputeDistance(name, candidate); distance < limit {
-			best, limit = candidate, distance
-		}
-	}
-	return best
 }

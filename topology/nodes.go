@@ -76,7 +76,7 @@ func (n *nodes) resolve(id, pointer string) (int32, error) {
 	if id == "" {
 		return unplaced, emptyNodeID(pointer)
 	}
-	near := nearest(id, n.ids.list)
+	near := Nearest(id, n.ids.list)
 	hint := "add it to nodes or correct the id"
 	if near != "" {
 		hint = fmt.Sprintf("did you mean %q? Otherwise add it to nodes", near)

@@ -176,6 +176,6 @@ func TestNearest(t *testing.T) {
 		{"gpu-a", "", nil},
 		{strings.Repeat("x", nearestLength+1), "", []string{strings.Repeat("x", nearestLength)}},
 	} {
-		assert.Equal(t, test.want, nearest(test.name, test.candidates), test.name)
+		assert.Equal(t, test.want, Nearest(test.name, test.candidates), test.name)
 	}
 }

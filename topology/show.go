@@ -16,21 +16,32 @@ const (
 	maskedValue = "a value that is not shown"
 )
 
-// Credential tells whether a configuration key names a secret, whose value must not be shown, e.g. access_key, secret_key
-// and session_token of an object store.
+// secretParts are parts, and secretEnds ends, of the names of keys that hold credentials.
+var (
+	secretParts = [...]string{"secret", "passw", "credential", "access_key", "api_key", "apikey", "private_key"}
+	secretEnds  = [...]string{"token", "auth", "authorization"}
+)
+
+// Credential tells whether a configuration key names a secret, whose value must not be shown or passed on, e.g. access_key,
+// secret_key and session_token of an object store.
 func Credential(key string) bool {
-	key = strings.ToLower(key)
-	for _, part := range [...]string{"secret", "passw", "credential", "private"} {
+	key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
+	for _, part := range secretParts {
 		if strings.Contains(key, part) {
 			return true
 		}
 	}
-	for _, end := range [...]string{"key", "token", "auth", "authorization"} {
+	for _, end := range secretEnds {
 		if strings.HasSuffix(key, end) {
 			return true
 		}
 	}
 	return false
+}
+
+// MentionsCredential tells whether free text may hold one, by the names in it.
+func MentionsCredential(text string) bool {
+	return Credential(text) || strings.Contains(strings.ToLower(text), "token")
 }
 
 // contrast writes two values for people, unless that would show a secret or say nothing.

@@ -25,7 +25,7 @@ func (b *builder) show(path string, v *value) string {
 	switch {
 	case v == nil:
 		return "absent"
-	case isCredential(path):
+	case topology.Credential(path):
 		return `"***"`
 	}
 	return shorten(b.unknowns.Reveal(string(v.canonical(nil, true))))

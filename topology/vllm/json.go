@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tiergate/tiergate/topology"
 )
 
 // value is a JSON value. Numbers keep their text, so that nothing is lost to floating point.
@@ -164,7 +166,7 @@ func (v *value) canonical(out []byte, mask bool) []byte {
 			m := &v.members[i]
 			out, _ = jsontext.AppendQuote(out, m.name)
 			out = append(out, ':')
-			if mask && isCredential(m.name) {
+			if mask && topology.Credential(m.name) {
 				out = append(out, `"***"`...)
 				continue
 			}
