@@ -115,8 +115,9 @@ func (b *body) grow(p *place, length, size int64) error {
 
 func tooLarge(size string, limit int64) error {
 	return &document.Error{
-		Code:   document.CodeTooLarge,
-		Detail: fmt.Sprintf("the body has %s bytes, at most %d are read; raise max_body if launches are this large", size, limit),
+		Code: document.CodeTooLarge,
+		Detail: fmt.Sprintf("the body has %s bytes, at most %d are read; raise max_body if launches are this large",
+			size, limit),
 	}
 }
 

@@ -18,6 +18,16 @@ const (
 	statusClientGone = 499
 )
 
+// What the statuses mean here: the client must send something else (400, 415, 422), must try later (503), or can do
+// nothing because the policy or the service is at fault (500).
+const (
+	unreadable  = http.StatusBadRequest
+	wrongFormat = http.StatusUnsupportedMediaType
+	unjudgeable = http.StatusUnprocessableEntity
+	unavailable = http.StatusServiceUnavailable
+	failed      = http.StatusInternalServerError
+)
+
 // kind is what all problems of one code have in common.
 type kind struct {
 	status int
@@ -36,50 +46,50 @@ var catalogue = map[string]kind{
 	v1.CodeMethodNotAllowed:    {status: http.StatusMethodNotAllowed, title: "Wrong method"},
 	v1.CodeNotEnabled:          {status: http.StatusNotFound, title: "Not enabled"},
 	v1.CodeUnknownEntrypoint:   {status: http.StatusNotFound, title: "No such entry point"},
-	v1.CodeInvalidParameter:    {status: http.StatusBadRequest, title: "Invalid query parameter"},
-	v1.CodeUnsupportedEncoding: {status: http.StatusUnsupportedMediaType, title: "Unsupported content encoding", closes: true},
+	v1.CodeInvalidParameter:    {status: unreadable, title: "Invalid query parameter"},
+	v1.CodeUnsupportedEncoding: {status: wrongFormat, title: "Unsupported content encoding", closes: true},
 	v1.CodeBodyTimeout:         {status: http.StatusRequestTimeout, title: "The body came too slowly", closes: true},
-	v1.CodeIncompleteBody:      {status: http.StatusBadRequest, title: "The body is incomplete", closes: true},
-	v1.CodeOverloaded:          {status: http.StatusServiceUnavailable, title: "Too much work at once", retry: true},
-	v1.CodeShuttingDown:        {status: http.StatusServiceUnavailable, title: "Shutting down", retry: true, closes: true},
+	v1.CodeIncompleteBody:      {status: unreadable, title: "The body is incomplete", closes: true},
+	v1.CodeOverloaded:          {status: unavailable, title: "Too much work at once", retry: true},
+	v1.CodeShuttingDown:        {status: unavailable, title: "Shutting down", retry: true, closes: true},
 	codeClientGone:             {status: statusClientGone, title: "The client is gone", closes: true},
 
 	v1.CodeEvaluationDeadline: {status: http.StatusGatewayTimeout, title: "The policy took too long"},
-	v1.CodeEvaluationBudget:   {status: http.StatusInternalServerError, title: "The policy took too many steps"},
-	v1.CodeEvaluationMemory:   {status: http.StatusInternalServerError, title: "The policy needed too much memory"},
-	v1.CodeEvaluationStack:    {status: http.StatusInternalServerError, title: "The policy nested too deeply"},
-	v1.CodeEvaluationConflict: {status: http.StatusInternalServerError, title: "The policy contradicts itself"},
-	v1.CodeEvaluationBuiltin:  {status: http.StatusInternalServerError, title: "A function in the policy failed"},
-	v1.CodeEvaluationTrap:     {status: http.StatusInternalServerError, title: "The policy failed"},
-	v1.CodeUndefined:          {status: http.StatusInternalServerError, title: "The policy gave no proper result"},
-	v1.CodeInternal:           {status: http.StatusInternalServerError, title: "Internal error"},
+	v1.CodeEvaluationBudget:   {status: failed, title: "The policy took too many steps"},
+	v1.CodeEvaluationMemory:   {status: failed, title: "The policy needed too much memory"},
+	v1.CodeEvaluationStack:    {status: failed, title: "The policy nested too deeply"},
+	v1.CodeEvaluationConflict: {status: failed, title: "The policy contradicts itself"},
+	v1.CodeEvaluationBuiltin:  {status: failed, title: "A function in the policy failed"},
+	v1.CodeEvaluationTrap:     {status: failed, title: "The policy failed"},
+	v1.CodeUndefined:          {status: failed, title: "The policy gave no proper result"},
+	v1.CodeInternal:           {status: failed, title: "Internal error"},
 
-	document.CodeEmpty:            {status: http.StatusBadRequest, title: "Empty document"},
-	document.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge, title: "Document too large", closes: true},
-	document.CodeTooDeep:          {status: http.StatusBadRequest, title: "Document nested too deeply"},
-	document.CodeMediaType:        {status: http.StatusUnsupportedMediaType, title: "Unsupported media type", closes: true},
-	document.CodeInvalidUTF8:      {status: http.StatusBadRequest, title: "Invalid UTF-8"},
-	document.CodeInvalidSyntax:    {status: http.StatusBadRequest, title: "Invalid syntax"},
-	document.CodeInvalidType:      {status: http.StatusBadRequest, title: "Value of the wrong type"},
-	document.CodeOutOfRange:       {status: http.StatusBadRequest, title: "Number out of range"},
-	document.CodeInvalidValue:     {status: http.StatusBadRequest, title: "Invalid value"},
-	document.CodeUnknownField:     {status: http.StatusBadRequest, title: "Unknown field"},
-	document.CodeDuplicateKey:     {status: http.StatusBadRequest, title: "Duplicate key"},
-	document.CodeMissingField:     {status: http.StatusBadRequest, title: "Missing field"},
-	document.CodeSeveralDocuments: {status: http.StatusBadRequest, title: "More than one document"},
-	document.CodeAliasCycle:       {status: http.StatusBadRequest, title: "Alias cycle"},
-	document.CodeUnsupported:      {status: http.StatusBadRequest, title: "Unsupported YAML"},
+	document.CodeEmpty:            {status: unreadable, title: "Empty document"},
+	document.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge, title: "Too large", closes: true},
+	document.CodeTooDeep:          {status: unreadable, title: "Document nested too deeply"},
+	document.CodeMediaType:        {status: wrongFormat, title: "Unsupported media type", closes: true},
+	document.CodeInvalidUTF8:      {status: unreadable, title: "Invalid UTF-8"},
+	document.CodeInvalidSyntax:    {status: unreadable, title: "Invalid syntax"},
+	document.CodeInvalidType:      {status: unreadable, title: "Value of the wrong type"},
+	document.CodeOutOfRange:       {status: unreadable, title: "Number out of range"},
+	document.CodeInvalidValue:     {status: unreadable, title: "Invalid value"},
+	document.CodeUnknownField:     {status: unreadable, title: "Unknown field"},
+	document.CodeDuplicateKey:     {status: unreadable, title: "Duplicate key"},
+	document.CodeMissingField:     {status: unreadable, title: "Missing field"},
+	document.CodeSeveralDocuments: {status: unreadable, title: "More than one document"},
+	document.CodeAliasCycle:       {status: unreadable, title: "Alias cycle"},
+	document.CodeUnsupported:      {status: unreadable, title: "Unsupported YAML"},
 
-	topology.CodeTooManyRanks:  {status: http.StatusUnprocessableEntity, title: "Too many ranks"},
-	topology.CodeEmptyNodeID:   {status: http.StatusUnprocessableEntity, title: "Node without an id"},
-	topology.CodeDuplicateNode: {status: http.StatusUnprocessableEntity, title: "Duplicate node"},
-	topology.CodeUnknownNode:   {status: http.StatusUnprocessableEntity, title: "Unknown node"},
-	topology.CodeNegativeBytes: {status: http.StatusUnprocessableEntity, title: "Negative size"},
+	topology.CodeTooManyRanks:  {status: unjudgeable, title: "Too many ranks"},
+	topology.CodeEmptyNodeID:   {status: unjudgeable, title: "Node without an id"},
+	topology.CodeDuplicateNode: {status: unjudgeable, title: "Duplicate node"},
+	topology.CodeUnknownNode:   {status: unjudgeable, title: "Unknown node"},
+	topology.CodeNegativeBytes: {status: unjudgeable, title: "Negative size"},
 
-	vllm.CodeNoEngine:       {status: http.StatusUnprocessableEntity, title: "No engine in the command"},
-	vllm.CodeSeveralEngines: {status: http.StatusUnprocessableEntity, title: "Several engines in the command"},
-	vllm.CodeContradiction:  {status: http.StatusUnprocessableEntity, title: "Command and fields contradict each other"},
-	vllm.CodeScript:         {status: http.StatusUnprocessableEntity, title: "Unreadable script"},
-	vllm.CodeTooLarge:       {status: http.StatusUnprocessableEntity, title: "Script too large"},
-	vllm.CodeText:           {status: http.StatusUnprocessableEntity, title: "Invalid text"},
+	vllm.CodeNoEngine:       {status: unjudgeable, title: "No engine in the command"},
+	vllm.CodeSeveralEngines: {status: unjudgeable, title: "Several engines in the command"},
+	vllm.CodeContradiction:  {status: unjudgeable, title: "Command and fields contradict each other"},
+	vllm.CodeScript:         {status: unjudgeable, title: "Unreadable script"},
+	vllm.CodeTooLarge:       {status: unjudgeable, title: "Script too large"},
+	vllm.CodeText:           {status: unjudgeable, title: "Invalid text"},
 }

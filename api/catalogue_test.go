@@ -36,14 +36,16 @@ func codesIn(t *testing.T, dir string) (codes []string) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(node ast.Node) bool {
-			if spec, ok := node.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Code") && len(spec.Values) == 1 {
-				if value, ok := spec.Values[0].(*ast.BasicLit); ok {
-					code, err := strconv.Unquote(value.Value)
-					require.NoError(t, err)
-					codes = append(codes, code)
-				}
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok || !strings.HasPrefix(spec.Names[0].Name, "Code") || len(spec.Values) != 1 {
+				return true
 			}
-			return true
+			if value, ok := spec.Values[0].(*ast.BasicLit); ok {
+				code, err := strconv.Unquote(value.Value)
+				require.NoError(t, err)
+				codes = append(codes, code)
+			}
+			return false
 		})
 	}
 	require.NotEmpty(t, codes, dir)
@@ -70,17 +72,25 @@ func TestProblemOf(t *testing.T) {
 	evaluation := func(err error) error {
 		return wrapped(&policy.Error{Code: policy.CodeEvaluation, File: "rego/a.rego", Row: 3, Message: "m", Err: err})
 	}
+	failed := func(code, title string) v1.Problem {
+		return v1.Problem{Code: code, Status: 500, Title: title, Detail: "rego/a.rego:3: m"}
+	}
 	for _, test := range []struct {
 		err  error
 		want v1.Problem
 	}{
 		{
-			wrapped(&document.Error{Code: document.CodeUnknownField, Pointer: "/a", Line: 3, Detail: "d", Nearest: "b"}),
-			v1.Problem{Code: "unknown_field", Status: 400, Title: "Unknown field", Detail: "d", Pointer: "/a", Line: 3, Nearest: "b"},
+			wrapped(&document.Error{Code: "unknown_field", Pointer: "/a", Line: 3, Detail: "d", Nearest: "b"}),
+			v1.Problem{
+				Code: "unknown_field", Status: 400, Title: "Unknown field", Detail: "d",
+				Pointer: "/a", Line: 3, Nearest: "b",
+			},
 		},
 		{
 			wrapped(&topology.InputError{Code: topology.CodeUnknownNode, Pointer: "/a", Detail: "d", Nearest: "b"}),
-			v1.Problem{Code: "unknown_node", Status: 422, Title: "Unknown node", Detail: "d", Pointer: "/a", Nearest: "b"},
+			v1.Problem{
+				Code: "unknown_node", Status: 422, Title: "Unknown node", Detail: "d", Pointer: "/a", Nearest: "b",
+			},
 		},
 		{
 			wrapped(&vllm.Error{Code: vllm.CodeScript, Pointer: "/engine/command/2", Line: 4, Column: 7, Detail: "d"}),
@@ -96,15 +106,17 @@ func TestProblemOf(t *testing.T) {
 				Pointer: "/a",
 			},
 		},
-		{evaluation(policy.ErrBudget), v1.Problem{Code: "evaluation_budget", Status: 500, Title: "The policy took too many steps", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrMemory), v1.Problem{Code: "evaluation_memory", Status: 500, Title: "The policy needed too much memory", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrStack), v1.Problem{Code: "evaluation_stack", Status: 500, Title: "The policy nested too deeply", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrConflict), v1.Problem{Code: "evaluation_conflict", Status: 500, Title: "The policy contradicts itself", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrBuiltin), v1.Problem{Code: "evaluation_builtin", Status: 500, Title: "A function in the policy failed", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrTrap), v1.Problem{Code: "evaluation_trap", Status: 500, Title: "The policy failed", Detail: "rego/a.rego:3: m"}},
-		{evaluation(policy.ErrUndefined), v1.Problem{Code: "undefined", Status: 500, Title: "The policy gave no proper result", Detail: "rego/a.rego:3: m"}},
-		{evaluation(errors.New("new way")), v1.Problem{Code: "internal", Status: 500, Title: "Internal error", Detail: "rego/a.rego:3: m"}},
-		{wrapped(policy.ErrClosed), v1.Problem{Code: "shutting_down", Status: 503, Title: "Shutting down", Detail: errShuttingDown.detail}},
+		{evaluation(policy.ErrBudget), failed("evaluation_budget", "The policy took too many steps")},
+		{evaluation(policy.ErrMemory), failed("evaluation_memory", "The policy needed too much memory")},
+		{evaluation(policy.ErrStack), failed("evaluation_stack", "The policy nested too deeply")},
+		{evaluation(policy.ErrConflict), failed("evaluation_conflict", "The policy contradicts itself")},
+		{evaluation(policy.ErrBuiltin), failed("evaluation_builtin", "A function in the policy failed")},
+		{evaluation(policy.ErrTrap), failed("evaluation_trap", "The policy failed")},
+		{evaluation(policy.ErrUndefined), failed("undefined", "The policy gave no proper result")},
+		{evaluation(errors.New("new way")), failed("internal", "Internal error")},
+		{wrapped(policy.ErrClosed), v1.Problem{
+			Code: "shutting_down", Status: 503, Title: "Shutting down", Detail: errShuttingDown.detail,
+		}},
 		{echo.ErrNotFound, v1.Problem{
 			Code: "not_found", Status: 404, Title: "No such route",
 			Detail: "no such route; GET /openapi.yaml describes those that there are",

@@ -5,8 +5,8 @@ import "bytes"
 // checkOutcome is how one check of a verdict came out.
 type checkOutcome struct{ id, outcome, enforcement string }
 
-// eachCheck visits the checks of a verdict in the form in which package policy writes it. It looks at every byte once and
-// at few twice: a decoder would take longer for this count than the policy for its verdict.
+// eachCheck visits the checks of a verdict in the form in which package policy writes it. It looks at every byte once
+// and at few twice: a decoder would take longer for this count than the policy for its verdict.
 func eachCheck(verdict []byte, visit func(id, outcome, enforcement []byte)) {
 	_, rest, _ := bytes.Cut(verdict, []byte(`"checks":[`))
 	var key, id, outcome, enforcement []byte

@@ -41,7 +41,8 @@ func TestEachCheckReadsWhatADecoderReads(t *testing.T) {
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		verdict := v1.Verdict{Outcome: v1.Deny, Checks: rapid.SliceOf(check).Draw(t, "checks"), Assumed: []string{`"id":"x"`}}
+		checks := rapid.SliceOf(check).Draw(t, "checks")
+		verdict := v1.Verdict{Outcome: v1.Deny, Checks: checks, Assumed: []string{`"id":"x"`}}
 		text, err := json.Marshal(verdict)
 		require.NoError(t, err)
 		var want []checkOutcome
@@ -66,7 +67,7 @@ func TestEachCheckReadsTheEnginesVerdicts(t *testing.T) {
 }
 
 func FuzzEachCheck(f *testing.F) {
-	f.Add([]byte(`{"outcome":"allow","checks":[{"enforcement":"deny","id":"a.b","outcome":"pass","violations":[]}],"probe":[]}`))
+	f.Add([]byte(`{"checks":[{"enforcement":"deny","id":"a.b","outcome":"pass","violations":[]}],"probe":[]}`))
 	f.Add([]byte(`"checks":[{"id":"\\`))
 	f.Fuzz(func(_ *testing.T, verdict []byte) {
 		outcomesOf(verdict) // It must end, whatever it is given.

@@ -1,8 +1,8 @@
-// Package api answers launchers over HTTP. It owns routes, listeners, the limits that keep memory and time bounded, and the
-// form of errors; it must not judge anything itself, which is package policy's, nor read documents, which is package
-// topology/document's. The service is described in openapi.yaml, and a test holds the two together.
+// Package api answers launchers over HTTP. It owns routes, listeners, the limits that keep memory and time bounded, and
+// the form of errors; it must not judge anything itself, which is package policy's, nor read documents, which is
+// package topology/document's. The service is described in openapi.yaml, and a test holds the two together.
 //
 // A request that is judged takes these steps, whatever its route: it gets a place or is refused (queue.go), its body is
-// read into a buffer that counts against a budget (body.go), it waits for its turn, is decoded and decided (judge.go), and
-// the answer is written after the turn has passed on. A deny is an answer, 200; everything else is a v1.Problem.
+// read into a buffer that counts against a budget (body.go), it waits for its turn, is decoded and decided (judge.go),
+// and the answer is written after the turn has passed on. A deny is an answer, 200; everything else is a v1.Problem.
 package api

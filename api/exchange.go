@@ -54,7 +54,8 @@ func (x *exchange) end() {
 	failure := recover()
 	answered := x.status != 0
 	if failure != nil {
-		x.server.log.Error("handler failed", "id", x.id, "route", x.route.path, "panic", failure, "stack", string(debug.Stack()))
+		x.server.log.Error("handler failed",
+			"id", x.id, "route", x.route.path, "panic", failure, "stack", string(debug.Stack()))
 		if !answered {
 			x.refuse(errHandlerFailed)
 		}
@@ -64,7 +65,8 @@ func (x *exchange) end() {
 	x.report()
 	exchanges.Put(x)
 	if failure != nil && answered {
-		panic(http.ErrAbortHandler) // The answer has begun; only a broken connection tells the client that it is not whole.
+		// The answer has begun; only a broken connection tells the client that it is not whole.
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -127,6 +127,14 @@ func ask(t testing.TB, method, url, contentType, body string) (*http.Response, s
 	return do(t, request)
 }
 
+// post is a request to validate, to be changed and sent.
+func post(t testing.TB, r *running, body io.Reader) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/validate", body)
+	require.NoError(t, err)
+	return request
+}
+
 func do(t testing.TB, request *http.Request) (*http.Response, string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
@@ -172,7 +180,8 @@ func golden(t testing.TB, name, got string) {
 func tiered(id, first, second string) string {
 	return `{"engine": {"id": "` + id + `", "parallel": {"tensor": 2}, "executor": "external_launcher", "kv_transfer": {
 		"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": {
-		"spec_name": "TieringOffloadingSpec", "cpu_bytes_to_use": 4096, "secondary_tiers": [{"type": "fs", "root_dir": "/kv"}]}}},
+		"spec_name": "TieringOffloadingSpec", "cpu_bytes_to_use": 4096,
+		"secondary_tiers": [{"type": "fs", "root_dir": "/kv"}]}}},
 		"nodes": [{"id": "gpu-a", "boot_id": "b-a", "shm": {"device": "0:27"}},
 		          {"id": "gpu-b", "boot_id": "b-b", "shm": {"device": "0:27"}}],
 		"workers": [{"rank": 0, "node": "` + first + `"}, {"rank": 1, "node": "` + second + `"}],

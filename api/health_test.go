@@ -17,7 +17,9 @@ func TestHealth(t *testing.T) {
 	info, err := engine.Info()
 	require.NoError(t, err)
 	ready := `{"status":"ok","revision":"` + info.Revision + `"}`
-	for path, want := range map[string]string{"/health": ready, "/health/ready": ready, "/health/live": `{"status":"ok"}`} {
+	for path, want := range map[string]string{
+		"/health": ready, "/health/ready": ready, "/health/live": `{"status":"ok"}`,
+	} {
 		response, text := ask(t, http.MethodGet, r.url+path, "", "")
 		assert.Equal(t, http.StatusOK, response.StatusCode)
 		assert.Equal(t, want, text)

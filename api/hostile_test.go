@@ -39,46 +39,45 @@ func yamlBomb() string {
 	var b strings.Builder
 	b.WriteString("engine:\n  a0: &a0 [x]\n")
 	for i := 1; i < 20; i++ {
-		fmt.Fprintf(&b, "  a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
+		fmt.Fprintf(&b, "  a%d: &a%d [%s]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9))
 	}
 	return b.String()
 }
 
-// TestHostileBodies sends what should hurt. Each must end in the error that says what it is, each next good request must be
-// answered rightly, and in the end no memory may be held.
+// TestHostileBodies sends what should hurt. Each must end in the error that says what it is, each next good request
+// must be answered rightly, and in the end no memory may be held.
 func TestHostileBodies(t *testing.T) {
 	r := start(t, options(shipped(), nil))
 	launch := tiered("engine-a", "gpu-a", "gpu-b")
 	deep := strings.Repeat("[", 1_000_000)
+	engine := func(members string) string { return `{"engine":{` + members + `}}` }
+	list := func(name string, n int) string {
+		return `{"engine":{"nnodes":1},"` + name + `":[{}` + strings.Repeat(",{}", n-1) + "]}"
+	}
 	for _, test := range []struct {
-		name, contentType string
-		body              io.Reader
-		status            int
-		code              string
+		name, contentType, body string
+		status                  int
+		code                    string
 	}{
-		{"truncated", "", strings.NewReader(launch[:len(launch)-1]), 400, "invalid_syntax"},
-		{"100 MB", "", strings.NewReader(strings.Repeat(" ", 100<<20)), 413, "too_large"},
-		{"100 MB of unknown length", "", endless(100 << 20), 413, "too_large"},
-		{"8 MiB of spaces", "", strings.NewReader(strings.Repeat(" ", 8<<20)), 400, "empty"},
-		{"8 MiB of workers", "", strings.NewReader(`{"engine":{"nnodes":1},"workers":[{}` + strings.Repeat(",{}", 2_700_000) + "]}"), 413, "too_large"},
-		{"8 MiB of nodes", "", strings.NewReader(`{"engine":{"nnodes":1},"nodes":[{}` + strings.Repeat(",{}", 2_700_000) + "]}"), 413, "too_large"},
-		{"all the nodes that are read", "", strings.NewReader(`{"engine":{"nnodes":1},"nodes":[{}` + strings.Repeat(",{}", maxObjects-3) + "]}"), 400, "missing_field"},
-		{"8 MiB of variables", "", strings.NewReader(variables(8 << 20)), 422, "no_engine"},
-		{"a million levels", "", strings.NewReader(`{"engine":{"kv_transfer":` + deep), 400, "too_deep"},
-		{"a million levels of YAML", "text/yaml", strings.NewReader(deep), 400, "too_deep"},
-		{"bad UTF-8", "", strings.NewReader("{\"engine\":{\"id\":\"\xff\"}}"), 400, "invalid_utf8"},
-		{"bad UTF-8 in YAML", "text/yaml", strings.NewReader("engine: \xff"), 400, "invalid_utf8"},
-		{"duplicate keys", "", strings.NewReader(`{"engine":{"nnodes":1},"engine":{"nnodes":2}}`), 400, "duplicate_key"},
-		{"a huge number", "", strings.NewReader(`{"engine":{"nnodes":` + strings.Repeat("9", 1_000_000) + `}}`), 400, "out_of_range"},
-		{"a huge grid", "", strings.NewReader(`{"engine":{"parallel":{"tensor":2147483648,"pipeline":2147483648}}}`), 422, "too_many_ranks"},
-		{"a YAML bomb", "text/yaml", strings.NewReader(yamlBomb()), 413, "too_large"},
-		{"2 MiB of YAML", "text/yaml", strings.NewReader(strings.Repeat("- a\n", 1<<19)), 413, "too_large"},
+		{"truncated", "", launch[:len(launch)-1], 400, "invalid_syntax"},
+		{"100 MB", "", strings.Repeat(" ", 100<<20), 413, "too_large"},
+		{"8 MiB of spaces", "", strings.Repeat(" ", 8<<20), 400, "empty"},
+		{"8 MiB of workers", "", list("workers", 2_700_000), 413, "too_large"},
+		{"8 MiB of nodes", "", list("nodes", 2_700_000), 413, "too_large"},
+		{"all the nodes that are read", "", list("nodes", maxObjects-2), 400, "missing_field"},
+		{"8 MiB of variables", "", variables(8 << 20), 422, "no_engine"},
+		{"a million levels", "", `{"engine":{"kv_transfer":` + deep, 400, "too_deep"},
+		{"a million levels of YAML", "text/yaml", deep, 400, "too_deep"},
+		{"bad UTF-8", "", engine("\"id\":\"\xff\""), 400, "invalid_utf8"},
+		{"bad UTF-8 in YAML", "text/yaml", "engine: \xff", 400, "invalid_utf8"},
+		{"duplicate keys", "", engine(`"nnodes":1,"nnodes":2`), 400, "duplicate_key"},
+		{"a huge number", "", engine(`"nnodes":` + strings.Repeat("9", 1_000_000)), 400, "out_of_range"},
+		{"a huge grid", "", engine(`"parallel":{"tensor":2147483648,"pipeline":2147483648}`), 422, "too_many_ranks"},
+		{"a YAML bomb", "text/yaml", yamlBomb(), 413, "too_large"},
+		{"2 MiB of YAML", "text/yaml", strings.Repeat("- a\n", 1<<19), 413, "too_large"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/validate", test.body)
-			require.NoError(t, err)
-			request.Header.Set("Content-Type", test.contentType)
-			response, text := do(t, request)
+			response, text := ask(t, http.MethodPost, r.url+"/v1/validate", test.contentType, test.body)
 			assert.Equal(t, test.status, response.StatusCode, text)
 			assert.Contains(t, text, `"code":"`+test.code+`"`)
 			assert.Less(t, len(text), 2000, "errors must not repeat what they were sent")
@@ -88,6 +87,9 @@ func TestHostileBodies(t *testing.T) {
 			assert.Equal(t, "deny", verdictOf(t, text).Outcome)
 		})
 	}
+	response, text := do(t, post(t, r, endless(100<<20)))
+	assert.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode, text)
+
 	places, bytes := r.queue.load()
 	assert.Zero(t, places)
 	assert.Zero(t, bytes)

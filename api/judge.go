@@ -68,8 +68,9 @@ const maxObjects = 4 * topology.MaxRanks
 
 func tooManyObjects(n int) error {
 	return &document.Error{
-		Code:   document.CodeTooLarge,
-		Detail: fmt.Sprintf("the document has %d objects, at most %d are read; send a launch per engine", n, maxObjects),
+		Code: document.CodeTooLarge,
+		Detail: fmt.Sprintf("the document has %d objects, at most %d are read; send a launch per engine",
+			n, maxObjects),
 	}
 }
 

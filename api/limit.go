@@ -6,7 +6,8 @@ import (
 )
 
 // limited accepts a bounded number of connections at once; the next ones wait in the kernel. Unlike the limiter of
-// x/net it keeps CloseWrite, without which the HTTP library cannot end a connection so that the client reads its answer.
+// x/net it keeps CloseWrite, without which the HTTP library cannot end a connection so that the client reads its
+// answer.
 type limited struct {
 	net.Listener
 	slots  chan struct{}

@@ -34,7 +34,9 @@ func onAddresses(t *testing.T, addrs ...string) *Server {
 
 func TestSeveralAddresses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "api.sock")
-	r := start(t, options(shipped(), func(c *config.Serve) { c.Addr = []string{"127.0.0.1:0", "unix://" + path, "localhost:0"} }))
+	r := start(t, options(shipped(), func(c *config.Serve) {
+		c.Addr = []string{"127.0.0.1:0", "unix://" + path, "localhost:0"}
+	}))
 	require.Len(t, r.URLs(), 3)
 	assert.Equal(t, "unix://"+path, r.URLs()[1])
 
@@ -42,7 +44,8 @@ func TestSeveralAddresses(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o660), info.Mode().Perm(), "others must not connect")
 
-	response, err := overSocket(t, path).Post("http://socket/v1/validate", "", strings.NewReader(tiered("e", "gpu-a", "gpu-b")))
+	launch := strings.NewReader(tiered("e", "gpu-a", "gpu-b"))
+	response, err := overSocket(t, path).Post("http://socket/v1/validate", "", launch)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, "deny", response.Header.Get("Tiergate-Outcome"))
@@ -81,7 +84,8 @@ func TestWhatIsInTheWayOfASocketStays(t *testing.T) {
 	defer other.Close()
 
 	for path, want := range map[string]string{
-		file:  "listen on unix://" + file + ": there is a file of that name which is no socket; remove it or choose another path",
+		file: "listen on unix://" + file +
+			": there is a file of that name which is no socket; remove it or choose another path",
 		taken: "listen on unix://" + taken + ": another process listens there; stop it or choose another path",
 		filepath.Join(dir, "none", "a.sock"): "listen on unix://" + dir + "/none/a.sock: listen unix " + dir +
 			"/none/a.sock: bind: no such file or directory",
@@ -101,8 +105,8 @@ func TestListenOpensAllAddressesOrNone(t *testing.T) {
 	defer taken.Close()
 	path := filepath.Join(t.TempDir(), "api.sock")
 	s := onAddresses(t, "unix://"+path, taken.Addr().String())
-	require.EqualError(t, s.Serve(t.Context()), "listen on "+taken.Addr().String()+": listen tcp "+taken.Addr().String()+
-		": bind: address already in use")
+	addr := taken.Addr().String()
+	require.EqualError(t, s.Serve(t.Context()), "listen on "+addr+": listen tcp "+addr+": bind: address already in use")
 	_, err = os.Stat(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.Empty(t, s.URLs())
@@ -112,6 +116,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	_, err := New(Options{})
 	require.EqualError(t, err, "a server needs a policy engine")
 	_, err = New(options(shipped(), func(c *config.Serve) { c.Addr, c.MaxRequests = []string{"0.0.0.0:8642"}, -1 }))
-	require.EqualError(t, err, `configuration: addr: "0.0.0.0:8642" can be reached from other machines, and nobody is authenticated; `+
-		"listen on 127.0.0.1 or a unix socket, or set allow_unauthenticated to let anybody ask\nmax_requests: -1 is not positive")
+	require.EqualError(t, err, `configuration: addr: "0.0.0.0:8642" can be reached from other machines, and nobody is `+
+		"authenticated; listen on 127.0.0.1 or a unix socket, or set allow_unauthenticated to let anybody ask\n"+
+		"max_requests: -1 is not positive")
 }

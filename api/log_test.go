@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -32,33 +33,32 @@ func answered(s *Server, method, path, body string) *httptest.ResponseRecorder {
 }
 
 func TestLogLines(t *testing.T) {
+	prefix := func(level, method, route string, status int) string {
+		return fmt.Sprintf(`{"level":"%s","msg":"request","id":"id-1","method":"%s","route":"%s","status":%d,`+
+			`"us":0,"received":0,"sent":0`, level, method, route, status)
+	}
 	for _, test := range []struct{ method, path, body, want string }{
 		{
 			http.MethodPost, "/v1/validate", tiered("engine-a", "gpu-a", "gpu-b"),
-			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":200,"us":0,"received":0,` +
-				`"sent":0,"engine":"engine-a","outcome":"deny","revision":"","digest":""}`,
+			prefix("INFO", "POST", "/v1/validate", 200) +
+				`,"engine":"engine-a","outcome":"deny","revision":"","digest":""}`,
 		},
 		{
-			http.MethodPost, "/v1/data/acme/report/size", `{"input": ` + tiered(strings.Repeat("e", 200), "gpu-a", "gpu-b") + `}`,
-			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/data/*","status":200,"us":0,"received":0,` +
-				`"sent":0,"engine":"` + strings.Repeat("e", 128) + `..."}`,
+			http.MethodPost, "/v1/data/acme/report/size",
+			`{"input": ` + tiered(strings.Repeat("e", 200), "gpu-a", "gpu-b") + `}`,
+			prefix("INFO", "POST", "/v1/data/*", 200) + `,"engine":"` + strings.Repeat("e", 128) + `..."}`,
 		},
 		{
 			http.MethodPost, "/v1/validate", `{"engine": {"secret": "hunter2"}}`,
-			`{"level":"INFO","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":400,"us":0,"received":0,` +
-				`"sent":0,"code":"unknown_field"}`,
+			prefix("INFO", "POST", "/v1/validate", 400) + `,"code":"unknown_field"}`,
 		},
 		{
 			http.MethodPost, "/v1/validate", tiered("builtin", "gpu-a", "gpu-b"),
-			`{"level":"ERROR","msg":"request","id":"id-1","method":"POST","route":"/v1/validate","status":500,"us":0,"received":0,` +
-				`"sent":0,"engine":"builtin","code":"evaluation_builtin","error":"site/hostile.rego:20: builtin function failed in ` +
-				`data.tiergate.checks.site.hostile.violations: arith_divide refused its arguments"}`,
+			prefix("ERROR", "POST", "/v1/validate", 500) + `,"engine":"builtin","code":"evaluation_builtin","error":"` +
+				`site/hostile.rego:20: builtin function failed in data.tiergate.checks.site.hostile.violations: ` +
+				`arith_divide refused its arguments"}`,
 		},
-		{
-			http.MethodGet, "/nowhere", "",
-			`{"level":"INFO","msg":"request","id":"id-1","method":"GET","route":"unmatched","status":404,"us":0,"received":0,` +
-				`"sent":0,"code":"not_found"}`,
-		},
+		{http.MethodGet, "/nowhere", "", prefix("INFO", "GET", "unmatched", 404) + `,"code":"not_found"}`},
 		{http.MethodGet, "/health", "", ""},
 		{http.MethodGet, "/metrics", "", ""},
 	} {
@@ -78,7 +78,7 @@ func TestHealthIsLoggedForDebugging(t *testing.T) {
 	opts := options(shipped(), nil)
 	opts.Logger = logTo(&out, slog.LevelDebug)
 	serveOnce(t, opts, http.MethodGet, "/health", "")
-	assert.Contains(t, out.String(), `{"level":"DEBUG","msg":"request","id":"id-1","method":"GET","route":"/health","status":200`)
+	assert.Contains(t, out.String(), `{"level":"DEBUG","msg":"request","id":"id-1","method":"GET","route":"/health",`)
 }
 
 // A handler that panics must cost its own request and nothing else.
@@ -103,7 +103,8 @@ func TestPanics(t *testing.T) {
 	golden(t, "problems/internal.golden", shown(recorder.Result(), recorder.Body.String()))
 	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { answered(s, http.MethodGet, "/openapi.yaml", "") })
 	assert.Equal(t, http.StatusOK, answered(s, http.MethodPost, "/v1/validate", tiered("e", "gpu-a", "gpu-a")).Code)
-	assert.Contains(t, out.String(), `"msg":"handler failed","id":"id-1","route":"/v1/decisions","panic":"before","stack":"goroutine `)
-	assert.Contains(t, out.String(), `"msg":"handler failed","id":"id-1","route":"/openapi.yaml","panic":"after"`)
+	const failed = `"msg":"handler failed","id":"id-1",`
+	assert.Contains(t, out.String(), failed+`"route":"/v1/decisions","panic":"before","stack":"goroutine `)
+	assert.Contains(t, out.String(), failed+`"route":"/openapi.yaml","panic":"after","stack":"goroutine `)
 	assert.Contains(t, out.String(), `"status":500,"us":`)
 }

@@ -39,12 +39,14 @@ const (
 
 func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 	decisions := counter("tiergate_decisions_total",
-		"Launches by outcome: allow, deny, unknown; invalid where the launch cannot be judged, error where the policy failed.",
+		"Launches by outcome: allow, deny, unknown; invalid if it cannot be judged, error if the policy failed.",
 		"outcome")
 	m := &metrics{
-		requests: counter("tiergate_http_requests_total", "Requests by route, method and status code.", "route", "method", "code"),
+		requests: counter("tiergate_http_requests_total", "Requests by route, method and status code.",
+			"route", "method", "code"),
 		refused: counter("tiergate_queue_rejections_total",
-			"Requests refused because all places were taken, the bodies held too many bytes, or no turn came in time.", "reason"),
+			"Requests refused because all places were taken, the bodies held too many bytes, or no turn came in time.",
+			"reason"),
 		checks: counter("tiergate_check_outcomes_total", "Checks of judged launches by outcome and enforcement.",
 			"check", "outcome", "enforcement"),
 		decisions: map[string]prometheus.Counter{},
@@ -83,17 +85,23 @@ func (m *metrics) answered(rt *route, status int) {
 // decided counts a decision and its checks. The results of other entry points have no outcome.
 func (m *metrics) decided(d policy.Decision, err error, elapsed time.Duration) {
 	m.seconds.Observe(elapsed.Seconds())
-	var input *topology.InputError
-	var engine *vllm.Error
 	switch {
-	case errors.As(err, &input), errors.As(err, &engine):
-		m.decisions[outcomeInvalid].Inc()
 	case err != nil:
-		m.decisions[outcomeError].Inc()
+		m.decisions[failure(err)].Inc()
 	case d.Outcome != "":
 		m.decisions[d.Outcome].Inc()
 		eachCheck(d.JSON, m.checked)
 	}
+}
+
+// failure is the outcome that stands for an error.
+func failure(err error) string {
+	var input *topology.InputError
+	var engine *vllm.Error
+	if errors.As(err, &input) || errors.As(err, &engine) {
+		return outcomeInvalid
+	}
+	return outcomeError
 }
 
 // checked counts one check.
@@ -125,7 +133,8 @@ func (x *exchange) expose() error {
 // policyInfo is a gauge that is 1 for the revision in force.
 type policyInfo struct{ engine *policy.Engine }
 
-var policyInfoDesc = prometheus.NewDesc("tiergate_policy_info", "1 for the policy in force.", []string{"revision", "digest"}, nil)
+var policyInfoDesc = prometheus.NewDesc("tiergate_policy_info", "1 for the policy in force.",
+	[]string{"revision", "digest"}, nil)
 
 func (policyInfo) Describe(ch chan<- *prometheus.Desc) { ch <- policyInfoDesc }
 

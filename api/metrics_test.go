@@ -32,8 +32,9 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	for range 2 {
 		ask(t, http.MethodPost, r.url+"/v1/validate", "", tiered("engine-a", "gpu-a", "gpu-a"))
 	}
-	ask(t, http.MethodPost, r.url+"/v1/data/tiergate/verdict", "", `{"input": `+tiered("engine-a", "gpu-a", "gpu-b")+`}`)
-	ask(t, http.MethodPost, r.url+"/v1/data/acme/report/size", "", `{"input": `+tiered("engine-a", "gpu-a", "gpu-b")+`}`)
+	input := `{"input": ` + tiered("engine-a", "gpu-a", "gpu-b") + `}`
+	ask(t, http.MethodPost, r.url+"/v1/data/tiergate/verdict", "", input)
+	ask(t, http.MethodPost, r.url+"/v1/data/acme/report/size", "", input)
 	ask(t, http.MethodPost, r.url+"/v1/validate", "", tiered("builtin", "gpu-a", "gpu-a"))
 	ask(t, http.MethodPost, r.url+"/v1/validate", "", `{"engine": {"command": ["sleep"]}}`)
 	ask(t, http.MethodPost, r.url+"/v1/validate", "", `{`)

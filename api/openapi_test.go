@@ -98,7 +98,9 @@ func TestDescriptionHasExactlyTheCodes(t *testing.T) {
 // The validator must be able to fail, or the tests that use it say nothing.
 func TestTheValidatorFindsMistakes(t *testing.T) {
 	d := describe(t)
-	for _, schema := range []string{"Launch", "Verdict", "Problem", "Policies", "Health", "DataRequest", "DataResponse"} {
+	for _, schema := range []string{
+		"Launch", "Verdict", "Problem", "Policies", "Health", "DataRequest", "DataResponse",
+	} {
 		fails := &recorder{TB: t}
 		d.check(fails, map[string]any{"$ref": "#/components/schemas/" + schema}, map[string]any{"surprise": 1})
 		assert.True(t, fails.failed, schema)
@@ -167,8 +169,8 @@ func TestAnswersMatchTheDescription(t *testing.T) {
 			body, err := json.Marshal(example.Value)
 			require.NoError(t, err)
 			for _, suffix := range suffixes {
-				text := try(http.MethodPost, strings.Replace(path, "{path}", "tiergate/verdict", 1)+suffix, "application/json",
-					string(body), http.StatusOK)
+				full := strings.Replace(path, "{path}", "tiergate/verdict", 1) + suffix
+				text := try(http.MethodPost, full, "application/json", string(body), http.StatusOK)
 				if name == "denied" {
 					assert.Contains(t, strings.ReplaceAll(text, `": "`, `":"`), `"outcome":"deny"`)
 				}

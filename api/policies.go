@@ -38,6 +38,6 @@ func matches(header, etag string) bool {
 
 // notEnabled answers the routes that change or show what an administrator alone may.
 func (x *exchange) notEnabled() error {
-	return &refusal{v1.CodeNotEnabled, "this route is only served to an authenticated administrator, which this service " +
-		"is not set up for; change the files that it was started with"}
+	return &refusal{v1.CodeNotEnabled, "this route is only served to an authenticated administrator, which this " +
+		"service is not set up for; change the files that it was started with"}
 }

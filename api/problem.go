@@ -108,7 +108,7 @@ func problem(code, detail string) *v1.Problem {
 	k, known := catalogue[code]
 	if !known {
 		// A package below has learned a new code; its errors are about the document, since everything else is listed.
-		k = kind{status: http.StatusUnprocessableEntity, title: "The launch cannot be judged"}
+		k = kind{status: unjudgeable, title: "The launch cannot be judged"}
 	}
 	return &v1.Problem{Type: problemType + code, Title: k.title, Status: k.status, Code: code, Detail: detail}
 }

@@ -36,56 +36,67 @@ func shown(response *http.Response, body string) string {
 func TestProblems(t *testing.T) {
 	r := start(t, options(hostile(), func(c *config.Serve) { c.MaxBody = 64 << 10 }))
 	d := describe(t)
-	const post, yaml = http.MethodPost, "application/yaml"
+	const get, post, yaml = http.MethodGet, http.MethodPost, "application/yaml"
+	const validate, verdict = "/v1/validate", "/v1/data/tiergate/verdict"
 	engine := func(members string) string { return `{"engine": {` + members + `}}` }
 	nodes := func(list string) string { return `{"engine": {"nnodes": 1}, "nodes": [` + list + `]}` }
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for _, test := range []struct{ name, method, path, contentType, body string }{
-		{"not_found", http.MethodGet, "/v1/verdicts", "", ""},
-		{"method_not_allowed", http.MethodGet, "/v1/validate", "", ""},
+		{"not_found", get, "/v1/verdicts", "", ""},
+		{"method_not_allowed", get, validate, "", ""},
 		{"method_not_allowed_of_two", http.MethodDelete, "/v1/policies", "", ""},
 		{"not_enabled_put", http.MethodPut, "/v1/policies", "", "{}"},
 		{"not_enabled_preview", post, "/v1/policies/preview", "", "{}"},
-		{"not_enabled_decisions", http.MethodGet, "/v1/decisions", "", ""},
+		{"not_enabled_decisions", get, "/v1/decisions", "", ""},
 		{"unknown_entrypoint", post, "/v1/data/tiergate/verdicts", "", `{"input": ` + engine(`"nnodes": 1`) + `}`},
 		{"invalid_explain", post, "/v1/validate?explain=debug", "", "{}"},
 		{"invalid_pretty", post, "/v1/data/tiergate/verdict?pretty=1", "", "{}"},
 
-		{"empty", post, "/v1/validate", "", ""},
-		{"too_large", post, "/v1/validate", "", strings.Repeat(" ", 64<<10+1)},
-		{"too_deep", post, "/v1/validate", "", engine(`"kv_transfer": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200))},
-		{"unsupported_media_type", post, "/v1/validate", "application/x-www-form-urlencoded", "{}"},
-		{"invalid_utf8", post, "/v1/validate", "", engine("\"id\": \"\xff\"")},
-		{"invalid_syntax", post, "/v1/validate", "", `{"engine": `},
-		{"invalid_type", post, "/v1/validate", "", engine(`"nnodes": "2"`)},
-		{"out_of_range", post, "/v1/validate", "", engine(`"nnodes": 1` + strings.Repeat("0", 20))},
-		{"unknown_field", post, "/v1/validate", "", engine(`"nnode": 2`)},
-		{"unknown_field_yaml", post, "/v1/validate", yaml, "engine:\n  nnodes: 1\n  kvTransfer: {}\n"},
-		{"unknown_field_data", post, "/v1/data/tiergate/verdict", "", `{"input": {"engine": {"nnode": 2}}}`},
-		{"unknown_member_data", post, "/v1/data/tiergate/verdict", "", `{"input": {}, "unknowns": []}`},
-		{"duplicate_key", post, "/v1/validate", "", engine(`"id": "a", "id": "b"`)},
-		{"missing_field", post, "/v1/validate", "", `{"nodes": []}`},
-		{"missing_input", post, "/v1/data/tiergate/verdict", "", `{}`},
-		{"missing_field_data", post, "/v1/data/tiergate/verdict", yaml, "input:\n  engine: {nnodes: 1}\n  nodes: [{}]\n"},
-		{"several_documents", post, "/v1/validate", yaml, "engine: {nnodes: 1}\n---\nengine: {nnodes: 2}\n"},
-		{"alias_cycle", post, "/v1/validate", yaml, "engine: &e\n  command: [*e]\n"},
-		{"unsupported", post, "/v1/validate", yaml, strings.Repeat("%TAG !a! tag:\n", 17) + "---\n"},
+		{"empty", post, validate, "", ""},
+		{"too_large", post, validate, "", strings.Repeat(" ", 64<<10+1)},
+		{"too_deep", post, validate, "", engine(`"kv_transfer": ` + deep)},
+		{"unsupported_media_type", post, validate, "application/x-www-form-urlencoded", "{}"},
+		{"invalid_utf8", post, validate, "", engine("\"id\": \"\xff\"")},
+		{"invalid_syntax", post, validate, "", `{"engine": `},
+		{"invalid_type", post, validate, "", engine(`"nnodes": "2"`)},
+		{"out_of_range", post, validate, "", engine(`"nnodes": 1` + strings.Repeat("0", 20))},
+		{"unknown_field", post, validate, "", engine(`"nnode": 2`)},
+		{"unknown_field_yaml", post, validate, yaml, "engine:\n  nnodes: 1\n  kvTransfer: {}\n"},
+		{"unknown_field_data", post, verdict, "", `{"input": {"engine": {"nnode": 2}}}`},
+		{"unknown_member_data", post, verdict, "", `{"input": {}, "unknowns": []}`},
+		{"duplicate_key", post, validate, "", engine(`"id": "a", "id": "b"`)},
+		{"missing_field", post, validate, "", `{"nodes": []}`},
+		{"missing_input", post, verdict, "", `{}`},
+		{"missing_field_data", post, verdict, yaml, "input:\n  engine: {nnodes: 1}\n  nodes: [{}]\n"},
+		{"several_documents", post, validate, yaml, "engine: {nnodes: 1}\n---\nengine: {nnodes: 2}\n"},
+		{"alias_cycle", post, validate, yaml, "engine: &e\n  command: [*e]\n"},
+		{"unsupported", post, validate, yaml, strings.Repeat("%TAG !a! tag:\n", 17) + "---\n"},
 
-		{"too_many_ranks", post, "/v1/validate", "", engine(`"parallel": {"tensor": 2147483648, "pipeline": 2147483648}`)},
-		{"missing_field_core", post, "/v1/validate", "", `{"engine": {"nnodes": 1}, "core": {}}`},
-		{"duplicate_node", post, "/v1/validate", "", nodes(`{"id": "a"}, {"id": "a"}`)},
-		{"duplicate_node_data", post, "/v1/data/tiergate/verdict", "", `{"input": ` + nodes(`{"id": "a"}, {"id": "a"}`) + `}`},
-		{"unknown_node", post, "/v1/validate", "", `{"engine": {"nnodes": 1}, "nodes": [{"id": "gpu-a"}], "workers": [{"node": "gpu-b"}]}`},
-		{"unknown_node_yaml", post, "/v1/data/tiergate/verdict", yaml, "input:\n  engine: {nnodes: 1}\n  nodes: [{id: a}]\n  core: {node: b}\n"},
-		{"negative_bytes", post, "/v1/validate", "", nodes(`{"id": "a", "shm": {"free_bytes": -1}}`)},
-		{"no_engine", post, "/v1/validate", "", engine(`"command": ["sleep", "1"]`)},
-		{"contradiction", post, "/v1/validate", "", engine(`"command": ["vllm", "serve", "m", "-tp", "2"], "parallel": {"tensor": 4}`)},
-		{"unreadable_script", post, "/v1/validate", "", engine(`"command": ["sh", "-c", "vllm serve \"m"]`)},
+		{"too_many_ranks", post, validate, "", engine(`"parallel": {"tensor": 2147483648, "pipeline": 2147483648}`)},
+		{"missing_field_core", post, validate, "", `{"engine": {"nnodes": 1}, "core": {}}`},
+		{"duplicate_node", post, validate, "", nodes(`{"id": "a"}, {"id": "a"}`)},
+		{"duplicate_node_data", post, verdict, "", `{"input": ` + nodes(`{"id": "a"}, {"id": "a"}`) + `}`},
+		{"unknown_node", post, validate, "", nodes(`{"id": "gpu-a"}], "workers": [{"node": "gpu-b"}`)},
+		{
+			"unknown_node_yaml", post, verdict, yaml,
+			"input:\n  engine: {nnodes: 1}\n  nodes: [{id: a}]\n  core: {node: b}\n",
+		},
+		{"negative_bytes", post, validate, "", nodes(`{"id": "a", "shm": {"free_bytes": -1}}`)},
+		{"no_engine", post, validate, "", engine(`"command": ["sleep", "1"]`)},
+		{
+			"contradiction", post, validate, "",
+			engine(`"command": ["vllm", "serve", "m", "-tp", "2"], "parallel": {"tensor": 4}`),
+		},
+		{"unreadable_script", post, validate, "", engine(`"command": ["sh", "-c", "vllm serve \"m"]`)},
 
-		{"evaluation_builtin", post, "/v1/validate", "", tiered("builtin", "gpu-a", "gpu-a")},
-		{"evaluation_conflict", post, "/v1/validate", "", tiered("conflict", "gpu-a", "gpu-a")},
-		{"evaluation_memory", post, "/v1/validate", "", tiered("memory", "gpu-a", "gpu-a")},
-		{"undefined", post, "/v1/validate", "", tiered("undefined", "gpu-a", "gpu-a")},
-		{"undefined_data", post, "/v1/data/acme/report/sometimes", "", `{"input": ` + tiered("quiet", "gpu-a", "gpu-a") + `}`},
+		{"evaluation_builtin", post, validate, "", tiered("builtin", "gpu-a", "gpu-a")},
+		{"evaluation_conflict", post, validate, "", tiered("conflict", "gpu-a", "gpu-a")},
+		{"evaluation_memory", post, validate, "", tiered("memory", "gpu-a", "gpu-a")},
+		{"undefined", post, validate, "", tiered("undefined", "gpu-a", "gpu-a")},
+		{
+			"undefined_data", post, "/v1/data/acme/report/sometimes", "",
+			`{"input": ` + tiered("quiet", "gpu-a", "gpu-a") + `}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			response, body := ask(t, test.method, r.url+test.path, test.contentType, test.body)
@@ -95,7 +106,8 @@ func TestProblems(t *testing.T) {
 				path = "/v1/data/{path}"
 			}
 			if _, described := d.Paths[path][strings.ToLower(test.method)]; described {
-				assert.Contains(t, d.answer(t, test.method, path, response.StatusCode).Content, "application/problem+json")
+				content := d.answer(t, test.method, path, response.StatusCode).Content
+				assert.Contains(t, content, "application/problem+json")
 			}
 
 			response, body = ask(t, http.MethodPost, r.url+"/v1/validate", "", tiered("engine-a", "gpu-a", "gpu-b"))
@@ -121,8 +133,7 @@ func TestEvaluationBudget(t *testing.T) {
 
 func TestUnsupportedEncoding(t *testing.T) {
 	r := start(t, options(shipped(), nil))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/validate", strings.NewReader("{}"))
-	require.NoError(t, err)
+	request := post(t, r, strings.NewReader("{}"))
 	request.Header.Set("Content-Encoding", "gzip")
 	response, body := do(t, request)
 	golden(t, "problems/unsupported_encoding.golden", shown(response, body))

@@ -14,9 +14,9 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// queue bounds what all requests together may hold. A request has a place from before its body is read until its answer is
-// written, and a turn while it is decoded and decided; slow clients thus keep places, never turns. It is refused at once
-// where there is no place or no room for its body, so that memory does not grow with load.
+// queue bounds what all requests together may hold. A request has a place from before its body is read until its answer
+// is written, and a turn while it is decoded and decided; slow clients thus keep places, never turns. It is refused at
+// once where there is no place or no room for its body, so that memory does not grow with load.
 type queue struct {
 	maxPlaces int
 	maxBytes  int64
@@ -66,7 +66,8 @@ func (q *queue) enter() (place, error) {
 	case q.closed:
 		return place{}, errShuttingDown
 	case q.places >= q.maxPlaces:
-		return place{}, q.reject(reasonPlaces, "%d requests are in work or waiting, which is the most; try again later", q.places)
+		return place{}, q.reject(reasonPlaces,
+			"%d requests are in work or waiting, which is the most; try again later", q.places)
 	}
 	q.places++
 	return place{queue: q}, nil
@@ -136,7 +137,8 @@ func (p *place) reserve(n int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.bytes+n > q.maxBytes {
-		return q.reject(reasonBytes, "the bodies of all requests hold %d of %d bytes; try again later", q.bytes, q.maxBytes)
+		return q.reject(reasonBytes,
+			"the bodies of all requests hold %d of %d bytes; try again later", q.bytes, q.maxBytes)
 	}
 	q.bytes += n
 	p.bytes += n

@@ -40,7 +40,8 @@ func TestQueueRefusesAtOnceWhenFull(t *testing.T) {
 	require.EqualError(t, err, "overloaded: 2 requests are in work or waiting, which is the most; try again later")
 
 	require.NoError(t, first.reserve(60))
-	require.EqualError(t, second.reserve(41), "overloaded: the bodies of all requests hold 60 of 100 bytes; try again later")
+	require.EqualError(t, second.reserve(41),
+		"overloaded: the bodies of all requests hold 60 of 100 bytes; try again later")
 	require.NoError(t, second.reserve(40))
 	places, bytes := q.load()
 	assert.Equal(t, 2, places)
@@ -67,7 +68,8 @@ func TestLargeDocumentsAreDecodedAlone(t *testing.T) {
 		require.NoError(t, large.wait(t.Context(), test.size, test.yaml))
 		late, cancel := context.WithDeadline(t.Context(), time.Now())
 		defer cancel()
-		require.EqualError(t, small.wait(late, 1, false), "overloaded: no turn came before the deadline; try again later")
+		require.EqualError(t, small.wait(late, 1, false),
+			"overloaded: no turn came before the deadline; try again later")
 		assert.Equal(t, 1, count(t, rejections.WithLabelValues("deadline")))
 
 		gone, leave := context.WithCancel(t.Context())

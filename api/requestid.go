@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// The headers of answers, in canonical form. headerID is also read from requests. headerOutcome is for launchers that are
-// shell scripts: allow, deny or unknown; absent where there is no verdict.
+// The headers of answers, in canonical form. headerID is also read from requests. headerOutcome is for launchers that
+// are shell scripts: allow, deny or unknown; absent where there is no verdict.
 const (
 	headerID      = "X-Request-Id"
 	headerOutcome = "Tiergate-Outcome"
@@ -27,7 +27,9 @@ func requestID(header http.Header) string {
 	var random [16]byte
 	binary.NativeEndian.PutUint64(random[:8], rand.Uint64())
 	binary.NativeEndian.PutUint64(random[8:], rand.Uint64())
-	return hex.EncodeToString(random[:])
+	var text [2 * len(random)]byte
+	hex.Encode(text[:], random[:])
+	return string(text[:])
 }
 
 func isID(s string) bool {

@@ -26,22 +26,24 @@ type route struct {
 const metricsPath = "/metrics"
 
 func routes() []*route {
+	const get, post, put, debug = http.MethodGet, http.MethodPost, http.MethodPut, slog.LevelDebug
 	return []*route{
-		{method: http.MethodPost, path: "/v1/validate", handle: (*exchange).validate},
-		{method: http.MethodPost, path: "/v1/data/*", handle: (*exchange).data, wildcard: true},
-		{method: http.MethodGet, path: "/v1/policies", handle: (*exchange).policies},
-		{method: http.MethodPut, path: "/v1/policies", handle: (*exchange).notEnabled},
-		{method: http.MethodPost, path: "/v1/policies/preview", handle: (*exchange).notEnabled},
-		{method: http.MethodGet, path: "/v1/decisions", handle: (*exchange).notEnabled},
-		{method: http.MethodGet, path: "/openapi.yaml", handle: (*exchange).openapi},
-		{method: http.MethodGet, path: "/health", handle: (*exchange).ready, level: slog.LevelDebug, diagnostic: true},
-		{method: http.MethodGet, path: "/health/live", handle: (*exchange).live, level: slog.LevelDebug, diagnostic: true},
-		{method: http.MethodGet, path: "/health/ready", handle: (*exchange).ready, level: slog.LevelDebug, diagnostic: true},
-		{method: http.MethodGet, path: metricsPath, handle: (*exchange).expose, level: slog.LevelDebug, diagnostic: true},
+		{method: post, path: "/v1/validate", handle: (*exchange).validate},
+		{method: post, path: "/v1/data/*", handle: (*exchange).data, wildcard: true},
+		{method: get, path: "/v1/policies", handle: (*exchange).policies},
+		{method: put, path: "/v1/policies", handle: (*exchange).notEnabled},
+		{method: post, path: "/v1/policies/preview", handle: (*exchange).notEnabled},
+		{method: get, path: "/v1/decisions", handle: (*exchange).notEnabled},
+		{method: get, path: "/openapi.yaml", handle: (*exchange).openapi},
+		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true},
+		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true},
+		{method: get, path: "/health/ready", handle: (*exchange).ready, level: debug, diagnostic: true},
+		{method: get, path: metricsPath, handle: (*exchange).expose, level: debug, diagnostic: true},
 	}
 }
 
-// unmatched stands for all requests that no route takes; the paths of these are not told apart, since there is no end to them.
+// unmatched stands for all requests that no route takes; the paths of these are not told apart, since there is no end
+// to them.
 var unmatched = &route{path: "unmatched"}
 
 // handler serves the routes that are chosen.

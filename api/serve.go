@@ -13,8 +13,9 @@ import (
 const answerTime = time.Second
 
 // Serve answers until the context ends and then shuts down: it reports not ready, accepts nothing more, lets requests
-// under way finish within the shutdown timeout, and answers the rest with a problem. It returns when nothing runs any more:
-// nil after all requests had their answers, else an error that says how many were cut off or why an address failed.
+// under way finish within the shutdown timeout, and answers the rest with a problem. It returns when nothing runs any
+// more: nil after all requests had their answers, else an error that says how many were cut off or why an address
+// failed.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.listeners == nil {
 		if err := s.Listen(); err != nil {
@@ -71,5 +72,6 @@ func (s *Server) drain(server *http.Server, cut context.CancelCauseFunc) error {
 		_ = server.Close()
 	}
 	<-idle
-	return fmt.Errorf("shut down: %d requests were still open after %s and were cut off", open, s.config.ShutdownTimeout)
+	return fmt.Errorf("shut down: %d requests were still open after %s and were cut off",
+		open, s.config.ShutdownTimeout)
 }

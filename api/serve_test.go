@@ -18,11 +18,17 @@ import (
 	"github.com/tiergate/tiergate/internal/config"
 )
 
-// holdPlace sends a request whose body is still to come, and returns once the server waits for the body: it says so with
-// 100 Continue, after it gave the request its place.
+// expecting is the head of a request that sends its body when it is told to.
+func expecting(length int) string {
+	return fmt.Sprintf("POST /v1/validate HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"+
+		"Content-Length: %d\r\n\r\n", length)
+}
+
+// holdPlace sends a request whose body is still to come, and returns once the server waits for the body: it says so
+// with 100 Continue, after it gave the request its place.
 func (r *running) holdPlace(t *testing.T, body string) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	conn := r.raw(t, fmt.Sprintf("POST /v1/validate HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
+	conn := r.raw(t, expecting(len(body)))
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
 	require.NoError(t, err)
@@ -49,8 +55,7 @@ func TestFullQueueRefusesBeforeTheBody(t *testing.T) {
 	launch := tiered("engine-a", "gpu-a", "gpu-b")
 	conn, reader := r.holdPlace(t, launch)
 
-	refused := r.raw(t, "POST /v1/validate HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
-	response, body := answerOn(t, refused)
+	response, body := answerOn(t, r.raw(t, expecting(100)))
 	golden(t, "problems/overloaded.golden", shown(response, body))
 	healthy, _ := ask(t, http.MethodGet, r.url+"/health", "", "")
 	assert.Equal(t, http.StatusOK, healthy.StatusCode, "health needs no place")
@@ -137,7 +142,7 @@ func TestSlowHeaders(t *testing.T) {
 	conn := r.raw(t, "POST /v1/validate HTTP/1.1\r\nHo")
 	text, err := io.ReadAll(conn)
 	require.NoError(t, err, "the server closes the connection")
-	assert.Contains(t, string(text), "HTTP/1.1 400 Bad Request\r\n", "by itself, the HTTP library refuses what it has so far")
+	assert.Contains(t, string(text), "HTTP/1.1 400 Bad Request\r\n", "the HTTP library refuses what it has so far")
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
@@ -152,7 +157,8 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 // A client that does not read its answer keeps a place until the write timeout, and no turn.
 func TestAnswersThatAreNotRead(t *testing.T) {
 	r := start(t, options(shipped(), func(c *config.Serve) {
-		c.ReadTimeout, c.DecisionTimeout, c.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond, 1100*time.Millisecond
+		c.ReadTimeout, c.DecisionTimeout = 500*time.Millisecond, 500*time.Millisecond
+		c.WriteTimeout = 1100 * time.Millisecond
 	}))
 	conn := r.raw(t, "")
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))

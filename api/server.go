@@ -55,7 +55,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes()}
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
-	s.queue = newQueue(opts.Config.MaxRequests, int64(opts.Config.MaxBodies), int64(opts.Config.MaxBody), s.metrics.refused)
+	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)
 	registry.MustRegister(s.queue.gauges()...)
 	for _, rt := range s.routes {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")

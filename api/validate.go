@@ -30,8 +30,8 @@ func (x *exchange) validate() error {
 	return nil
 }
 
-// data answers POST /v1/data/{path} by the convention of OPA's data API. What OPA answers with an empty 200, an undefined
-// document or an unknown path, is a problem here: clients have taken it for an allow.
+// data answers POST /v1/data/{path} by the convention of OPA's data API. What OPA answers with an empty 200, an
+// undefined document or an unknown path, is a problem here: clients have taken it for an allow.
 func (x *exchange) data() error {
 	q, err := parseQuery(x.r.URL)
 	if err != nil {

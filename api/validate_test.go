@@ -54,9 +54,7 @@ func TestBodyOfUnknownLength(t *testing.T) {
 	r := start(t, options(shipped(), nil))
 	for _, padding := range []int{0, firstBuffer, 300_000} {
 		launch := tiered("engine-a", "gpu-a", "gpu-b") + strings.Repeat(" ", padding)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/validate", chunks{strings.NewReader(launch)})
-		require.NoError(t, err)
-		response, text := do(t, request)
+		response, text := do(t, post(t, r, chunks{strings.NewReader(launch)}))
 		require.Equal(t, http.StatusOK, response.StatusCode, text)
 		assert.Equal(t, v1.Deny, verdictOf(t, text).Outcome)
 	}

@@ -1,5 +1,5 @@
-// Package client asks a Tiergate service for verdicts. It owns addresses and the wire; it must not judge, and what it does
-// not understand of an answer is an error, never an allow.
+// Package client asks a Tiergate service for verdicts. It owns addresses and the wire; it must not judge, and what it
+// does not understand of an answer is an error, never an allow.
 package client
 
 import (
@@ -25,7 +25,8 @@ var (
 	ErrAnswer = errors.New("unexpected answer")
 )
 
-// maxAnswer is the largest answer that is read: a verdict about 65,536 ranks with all groups to probe, several times over.
+// maxAnswer is the largest answer that is read: a verdict about 65,536 ranks with all groups to probe, several times
+// over.
 const maxAnswer = 64 << 20
 
 // Client asks one service. It is safe for concurrent use.
@@ -47,7 +48,8 @@ func New(server string) (*Client, error) {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "":
 		return &Client{base: strings.TrimSuffix(u.String(), "/"), http: &http.Client{}}, nil
 	}
-	return nil, fmt.Errorf("server address %q: write http://host:port, https://host:port or unix:///path/to/socket", server)
+	return nil, fmt.Errorf("server address %q: write http://host:port, https://host:port or unix:///path/to/socket",
+		server)
 }
 
 // socket dials one unix socket whatever the host of a request.
@@ -59,8 +61,8 @@ func socket(path string) *http.Transport {
 	}
 }
 
-// Validate asks for the verdict of a launch. A launch that the service does not judge is a *v1.Problem. Other errors have
-// ErrUnreachable or ErrAnswer in their chain.
+// Validate asks for the verdict of a launch. A launch that the service does not judge is a *v1.Problem. Other errors
+// have ErrUnreachable or ErrAnswer in their chain.
 func (c *Client) Validate(ctx context.Context, launch *v1.Launch) (*v1.Verdict, error) {
 	text, err := c.ValidateJSON(ctx, launch)
 	if err != nil {
@@ -109,8 +111,8 @@ func read(response *http.Response, answer []byte) ([]byte, error) {
 			return nil, problem
 		}
 	}
-	return nil, fmt.Errorf("%w: %s with content type %q; is this the address of a Tiergate service?", ErrAnswer, response.Status,
-		response.Header.Get("Content-Type"))
+	return nil, fmt.Errorf("%w: %s with content type %q; is this the address of a Tiergate service?",
+		ErrAnswer, response.Status, response.Header.Get("Content-Type"))
 }
 
 // known makes an error of a verdict without one of the three outcomes, which somebody might take for an allow.

@@ -115,7 +115,9 @@ func TestAddresses(t *testing.T) {
 		_, err := client.New(good)
 		assert.NoError(t, err, good)
 	}
-	for _, bad := range []string{"", "h:1", "ftp://h", "http://", "unix://run/s", "unix:s", "http://h?x=1", "http://h#x", "http://%"} {
+	for _, bad := range []string{
+		"", "h:1", "ftp://h", "http://", "unix://run/s", "unix:s", "http://h?x=1", "http://h#x", "http://%",
+	} {
 		_, err := client.New(bad)
 		assert.ErrorContains(t, err, "server address", bad)
 	}

@@ -1,7 +1,7 @@
 package v1
 
-// The codes of problems that lie in a request or in the state of the service. Documents that cannot be read and launches
-// that cannot be judged have codes of their own, which the service's description lists.
+// The codes of problems that lie in a request or in the state of the service. Documents that cannot be read and
+// launches that cannot be judged have codes of their own, which the service's description lists.
 const (
 	// CodeNotFound: no such route. CodeMethodNotAllowed: the route has other methods, which Allow names.
 	CodeNotFound         = "not_found"

@@ -11,8 +11,8 @@ import (
 // maxSocketPath is what fits into the kernel's sockaddr_un with its final zero. Bytes.
 const maxSocketPath = 107
 
-// Endpoint takes an address apart into the network and address that package net listens on: unix with a path, or tcp with
-// host and port.
+// Endpoint takes an address apart into the network and address that package net listens on: unix with a path, or tcp
+// with host and port.
 func Endpoint(addr string) (network, address string, err error) {
 	if path, found := strings.CutPrefix(addr, "unix://"); found {
 		if !strings.HasPrefix(path, "/") || len(path) > maxSocketPath {

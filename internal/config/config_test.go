@@ -103,7 +103,10 @@ func TestParseRefusesWhatIsNoConfiguration(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a list", "- addr", "f.yaml:1: a configuration is a mapping of keys to values, e.g. addr: [127.0.0.1:8642]"},
 		{"no YAML", "addr: [", "f.yaml: line 1: did not find expected node content"},
-		{"two documents", "data: a\n---\ndata: b", "f.yaml: a configuration is one YAML document; remove what follows the first"},
+		{
+			"two documents", "data: a\n---\ndata: b",
+			"f.yaml: a configuration is one YAML document; remove what follows the first",
+		},
 	} {
 		_, err := config.Parse("f.yaml", []byte(test.text))
 		assert.EqualError(t, err, test.want, test.name)

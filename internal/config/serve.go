@@ -2,9 +2,9 @@ package config
 
 import "time"
 
-// Serve is how the service runs. The name of a field is written --diagnostic-addr as a flag, TIERGATE_DIAGNOSTIC_ADDR as a
-// variable and diagnostic_addr as a key; flags win over variables, and these over the file. A zero value counts as not
-// given everywhere, so no setting has a meaning for zero.
+// Serve is how the service runs. The name of a field is written --diagnostic-addr as a flag, TIERGATE_DIAGNOSTIC_ADDR
+// as a variable and diagnostic_addr as a key; flags win over variables, and these over the file. A zero value counts as
+// not given everywhere, so no setting has a meaning for zero.
 type Serve struct {
 	// Addr are where requests are answered: host:port, or unix:// with a path. Default 127.0.0.1:8642.
 	Addr []string `yaml:"addr" help:"Listen here: host:port or unix://path; repeatable. Default 127.0.0.1:8642."`
@@ -12,7 +12,7 @@ type Serve struct {
 	// elsewhere, for probes and scrapers: it only tells, and nothing about single launches.
 	DiagnosticAddr string `yaml:"diagnostic_addr" help:"Serve health and metrics here, and metrics nowhere else."`
 	// AllowUnauthenticated is needed to listen beyond this machine, where anybody may then ask.
-	AllowUnauthenticated bool `yaml:"allow_unauthenticated" help:"Listen beyond loopback although nobody is authenticated."`
+	AllowUnauthenticated bool `yaml:"allow_unauthenticated" help:"Listen beyond loopback with nobody authenticated."`
 
 	// Policy are directories and bundles that add to the rules that ship, Data is a file with the site's data document.
 	Policy   []string `yaml:"policy" help:"Add the rules of this directory or bundle; repeatable."`

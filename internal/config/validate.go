@@ -68,8 +68,8 @@ func (s *Serve) validateTimeouts(m *mistakes) {
 	}
 	// The server counts the write timeout from the end of the headers; a shorter one would cut off rightful answers.
 	if least := s.ReadTimeout + s.DecisionTimeout; s.WriteTimeout > 0 && s.WriteTimeout <= least {
-		m.add("write_timeout: %s leaves no time to write; it must be more than read_timeout and decision_timeout together, %s",
-			s.WriteTimeout, least)
+		m.add("write_timeout: %s leaves no time to write; it must be more than read_timeout and decision_timeout "+
+			"together, %s", s.WriteTimeout, least)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 func TestValidateNamesAllMistakes(t *testing.T) {
 	s := config.Serve{
 		Addr: []string{
-			"8642", "127.0.0.1:http", "unix://run/a.sock", "unix:///" + strings.Repeat("a", 107), "127.0.0.1:1", "127.0.0.1:1",
-			"0.0.0.0:1", ":1", "gpu-a:1",
+			"8642", "127.0.0.1:http", "unix://run/a.sock", "unix:///" + strings.Repeat("a", 107),
+			"127.0.0.1:1", "127.0.0.1:1", "0.0.0.0:1", ":1", "gpu-a:1",
 		},
 		DiagnosticAddr: "metrics",
 		LogLevel:       "trace", LogFormat: "xml",
@@ -24,14 +24,14 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		ReadTimeout: -1, WriteTimeout: 4e9,
 	}
 	s.SetDefaults()
-	const reachable = " can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a unix socket, " +
-		"or set allow_unauthenticated to let anybody ask"
+	const reachable = " can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a " +
+		"unix socket, or set allow_unauthenticated to let anybody ask"
+	const noPath = " must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock"
 	assert.Equal(t, []string{
 		`addr: "8642" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
 		`addr: "127.0.0.1:http" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
-		`addr: "unix://run/a.sock" must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock`,
-		`addr: "unix:///` + strings.Repeat("a", 107) +
-			`" must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock`,
+		`addr: "unix://run/a.sock"` + noPath,
+		`addr: "unix:///` + strings.Repeat("a", 107) + `"` + noPath,
 		`addr: "127.0.0.1:1" is given twice; keep one`,
 		`addr: "0.0.0.0:1"` + reachable,
 		`addr: ":1"` + reachable,
@@ -45,7 +45,8 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		`max_requests: -1 is not positive`,
 		`max_connections: -2 is not positive`,
 		`read_timeout: -1ns is not positive; write a duration such as 5s`,
-		`write_timeout: 4s leaves no time to write; it must be more than read_timeout and decision_timeout together, 4.999999999s`,
+		`write_timeout: 4s leaves no time to write; it must be more than read_timeout and decision_timeout together, ` +
+			`4.999999999s`,
 	}, strings.Split(s.Validate().Error(), "\n"))
 }
 
