@@ -63,6 +63,7 @@ func (x *exchange) end() {
 	x.place.leave()
 	x.server.metrics.answered(x.route, x.status)
 	x.report()
+	*x = exchange{}
 	exchanges.Put(x)
 	if failure != nil && answered {
 		// The answer has begun; only a broken connection tells the client that it is not whole.

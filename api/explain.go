@@ -8,16 +8,6 @@ import (
 	"github.com/tiergate/tiergate/policy"
 )
 
-type decider = func(context.Context, *v1.Launch) (policy.Decision, error)
-
-// queried decides by an entry point other than the verdict, whose result has no outcome.
-func (s *Server) queried(path string) decider {
-	return func(ctx context.Context, launch *v1.Launch) (policy.Decision, error) {
-		result, err := s.engine.Query(ctx, path, launch)
-		return policy.Decision{JSON: result}, err
-	}
-}
-
 // explanation is what explains a verdict: the rules behind its checks and, in full, the facts that these saw.
 type explanation struct {
 	Checks []*policy.Check `json:"checks"`

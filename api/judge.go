@@ -25,11 +25,12 @@ var (
 	enveloped = form{decode: document.Input, root: "/input"}
 )
 
+// decider answers a launch. The result of an entry point other than the verdict has no outcome.
+type decider = func(context.Context, *v1.Launch) (policy.Decision, error)
+
 // judge reads the launch of a request and has it decided. The place is kept until the exchange ends, the turn and the
 // buffer are not, so that a slow reader holds up nobody.
-func (x *exchange) judge(
-	f form, decide func(context.Context, *v1.Launch) (policy.Decision, error),
-) (policy.Decision, error) {
+func (x *exchange) judge(f form, decide decider) (policy.Decision, error) {
 	var err error
 	if x.place, err = x.server.queue.enter(); err != nil {
 		return policy.Decision{}, err

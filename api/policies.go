@@ -9,6 +9,10 @@ import (
 
 // policies answers GET /v1/policies: what is in force, and 304 to a client that has it.
 func (x *exchange) policies() error {
+	q, err := parseQuery(x.r.URL)
+	if err != nil {
+		return err
+	}
 	info, err := x.server.engine.Info()
 	if err != nil {
 		return err
@@ -21,7 +25,7 @@ func (x *exchange) policies() error {
 		x.w.WriteHeader(x.status)
 		return nil
 	}
-	x.answer(query{pretty: x.r.URL.Query().Has("pretty")}, encode(info))
+	x.answer(q, encode(info))
 	return nil
 }
 

@@ -50,7 +50,8 @@ func TestProblems(t *testing.T) {
 		{"not_enabled_decisions", get, "/v1/decisions", "", ""},
 		{"unknown_entrypoint", post, "/v1/data/tiergate/verdicts", "", `{"input": ` + engine(`"nnodes": 1`) + `}`},
 		{"invalid_explain", post, "/v1/validate?explain=debug", "", "{}"},
-		{"invalid_pretty", post, "/v1/data/tiergate/verdict?pretty=1", "", "{}"},
+		{"invalid_pretty", post, verdict + "?pretty=1", "", "{}"},
+		{"invalid_pretty_policies", get, "/v1/policies?pretty=yes", "", ""},
 
 		{"empty", post, validate, "", ""},
 		{"too_large", post, validate, "", strings.Repeat(" ", 64<<10+1)},

@@ -27,8 +27,8 @@ type queue struct {
 	closed bool
 	idle   chan struct{} // closed when the last place is given back after close
 
-	// turns are counted in bytes of document, because what decoding takes is proportional to these: a large document
-	// takes the turns of many small ones.
+	// turns are weighed by the size of the document, because so is what decoding takes: a large document takes the turns of
+	// many small ones, or all.
 	turns     *semaphore.Weighted
 	capacity  int64
 	leastTurn int64
@@ -47,8 +47,12 @@ const (
 // turnsPerProcessor lets some requests be decoded or written while others are evaluated.
 const turnsPerProcessor = 4
 
-// yamlWeight is how many times more memory YAML takes than JSON.
-const yamlWeight = 8
+// The weight of a byte of document, of which max_body is the most at once: a byte of JSON may become a hundred bytes of
+// launch, and one of YAML several times more.
+const (
+	jsonWeight = 4
+	yamlWeight = 32
+)
 
 func newQueue(maxPlaces int, maxBytes, maxBody int64, rejections *prometheus.CounterVec) *queue {
 	return &queue{
@@ -147,10 +151,11 @@ func (p *place) reserve(n int64) error {
 
 // wait takes a turn for a document of that size, first come, first served, as long as the context allows.
 func (p *place) wait(ctx context.Context, size int64, yaml bool) error {
+	weight := int64(jsonWeight)
 	if yaml {
-		size *= yamlWeight
+		weight = yamlWeight
 	}
-	turn := min(max(size, p.queue.leastTurn), p.queue.capacity)
+	turn := min(max(weight*size, p.queue.leastTurn), p.queue.capacity)
 	if err := p.queue.turns.Acquire(ctx, turn); err != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			return p.queue.reject(reasonDeadline, "no turn came before the deadline; try again later")

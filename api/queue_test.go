@@ -57,12 +57,12 @@ func TestQueueRefusesAtOnceWhenFull(t *testing.T) {
 	assert.Equal(t, 1, count(t, rejections.WithLabelValues("bytes")))
 }
 
-// The largest document takes all turns, and so does YAML of an eighth of it, because it takes as much memory.
+// Large documents take all turns, YAML sooner, because it takes more memory.
 func TestLargeDocumentsAreDecodedAlone(t *testing.T) {
 	for _, test := range []struct {
 		size int64
 		yaml bool
-	}{{1 << 20, false}, {1 << 17, true}, {2 << 20, false}} {
+	}{{1 << 18, false}, {1 << 15, true}, {1 << 20, false}, {1 << 20, true}} {
 		q, rejections := testQueue(9, 9<<20, 1<<20)
 		large, small := enter(t, q), enter(t, q)
 		require.NoError(t, large.wait(t.Context(), test.size, test.yaml))

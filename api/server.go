@@ -79,6 +79,6 @@ func (s *Server) httpServer(h http.Handler, base context.Context) *http.Server {
 		WriteTimeout:      s.config.WriteTimeout,
 		IdleTimeout:       s.config.IdleTimeout,
 		MaxHeaderBytes:    int(s.config.MaxHeader),
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }

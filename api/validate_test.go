@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology/document"
 )
 
@@ -129,5 +132,36 @@ func TestRequestID(t *testing.T) {
 		}
 		assert.False(t, ids[id], "an id came twice")
 		ids[id] = true
+	}
+}
+
+// An explanation is never of other rules than those that gave the verdict, also while these are being replaced.
+func TestExplainDuringASwap(t *testing.T) {
+	engine := newEngine(0)
+	t.Cleanup(func() { assert.NoError(t, engine.Close(context.Background())) })
+	r := start(t, options(engine, nil))
+	swapped := make(chan error, 1)
+	go func() {
+		defer close(swapped)
+		for range 3 {
+			more := engine.Swap(context.Background(), []policy.Source{hostileRules}, nil)
+			swapped <- errors.Join(more, engine.Swap(context.Background(), nil, nil))
+		}
+	}()
+	for {
+		_, text := ask(t, http.MethodPost, r.url+"/v1/validate?explain=notes", "", tiered("engine-a", "gpu-a", "gpu-a"))
+		var explained struct {
+			Explanation struct{ Checks []policy.Check }
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &explained))
+		assert.Len(t, explained.Explanation.Checks, len(verdictOf(t, text).Checks))
+		select {
+		case err, more := <-swapped:
+			require.NoError(t, err)
+			if !more {
+				return
+			}
+		default:
+		}
 	}
 }
