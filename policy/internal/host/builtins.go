@@ -23,8 +23,9 @@ type Builtin struct {
 	Func topdown.BuiltinFunc
 }
 
-// silent lists the module's own builtins that return no value exactly when they fail, by their C names. Not in it are min
-// and max, which are rightly undefined for an empty collection, and the comparisons and type tests, which cannot fail.
+// silent lists the module's own builtins that return no value exactly when they fail, by their C names. Not in it are
+// min and max, which are rightly undefined for an empty collection, and the comparisons and type tests, which cannot
+// fail.
 var silent = func() map[string]bool {
 	names := map[string]bool{}
 	for family, members := range map[string]string{
@@ -69,8 +70,8 @@ func rulePath(function string) string {
 	return path
 }
 
-// callBuiltin runs a host function for the module. Its arguments are read straight from the module's values. A failure is
-// remembered and ends the evaluation as an error, whatever the rule made of the missing value.
+// callBuiltin runs a host function for the module. Its arguments are read straight from the module's values. A failure
+// is remembered and ends the evaluation as an error, whatever the rule made of the missing value.
 func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
 	if int(id) >= len(in.module.calls) {
 		panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("the module calls host function %d, which it did not name", id)}})
@@ -141,8 +142,8 @@ func (in *Instance) writeValue(v ast.Value) (uint32, error) {
 	return addr, err
 }
 
-// textBytes is about how long a value prints, counted up to limit: json.patch can make a value that contains another one
-// any number of times.
+// textBytes is about how long a value prints, counted up to limit: json.patch can make a value that contains another
+// one any number of times.
 func textBytes(v ast.Value, limit int) int {
 	n := 4
 	add := func(t *ast.Term) {

@@ -92,11 +92,11 @@ func TestBuiltinOutcomes(t *testing.T) {
 
 type contextKey struct{}
 
-// TestSilentListIsComplete reads the sources of OPA's runtime: each of its builtins that can return no value must be known
-// here as failing or as one that may rightly have none. A new version of OPA may add some.
+// TestSilentListIsComplete reads the sources of OPA's runtime: each of its builtins that can return no value must be
+// known here as failing or as one that may rightly have none. A new version of OPA may add some.
 func TestSilentListIsComplete(t *testing.T) {
-	// min and max of nothing are undefined; all and any are not in Rego v1, the matches are not native to the compiler, and
-	// every value has a type.
+	// min and max of nothing are undefined; all and any are not in Rego v1, the matches are not native to the
+	// compiler, and every value has a type.
 	rightly := strings.Fields("opa_agg_min opa_agg_max opa_agg_all opa_agg_any opa_strings_any_prefix_match " +
 		"opa_strings_any_suffix_match opa_types_name")
 	sources, err := filepath.Glob(filepath.Join(opaModule(t), "wasm/src/*.c*"))

@@ -199,16 +199,30 @@ func (in *Instance) lenient(ctx context.Context, text []byte, isJSON bool) (got 
 		return outcome{err: err}, nil
 	}
 	got.fault = in.fault()
-	v, err := in.readValue(results)
-	if err != nil {
+	got.results = ast.NewSet()
+	if only := uint32(in.result.Get()); in.u32(results+12) == 0 && only != 0 {
+		v, err := in.readBoth(only)
+		got.results.Add(ast.NewTerm(v))
 		return got, err
 	}
-	got.results = v.(ast.Set)
-	text, err = in.dec.decode(in.memory(), results, nil)
-	if want := canonicalJSON(got.results); err == nil && want != string(text) {
-		err = fmt.Errorf("decoded as %s instead of %s", text, want)
+	v, err := in.readBoth(results)
+	if err == nil {
+		got.results = v.(ast.Set)
 	}
 	return got, err
+}
+
+// readBoth reads a value and holds the decoder to it.
+func (in *Instance) readBoth(addr uint32) (ast.Value, error) {
+	v, err := in.readValue(addr)
+	if err != nil {
+		return nil, err
+	}
+	text, err := in.dec.decode(in.memory(), addr, nil)
+	if want := canonicalJSON(v); err == nil && want != string(text) {
+		err = fmt.Errorf("decoded as %s instead of %s", text, want)
+	}
+	return v, err
 }
 
 // consistent evaluates again through Eval, which has no value where there was a fault.

@@ -33,8 +33,8 @@ type suiteCase struct {
 	excepted string
 }
 
-// TestConformance runs OPA's own cases on this host. They are judged as by OPA itself, but where a case is about errors in
-// strict mode, which OPA's WebAssembly target does not have, this host must find the error.
+// TestConformance runs OPA's own cases on this host. They are judged as by OPA itself, but where a case is about
+// errors in strict mode, which OPA's WebAssembly target does not have, this host must find the error.
 func TestConformance(t *testing.T) {
 	dir := opaModule(t)
 	suite := loadSuite(t, dir)

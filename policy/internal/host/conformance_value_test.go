@@ -16,8 +16,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 )
 
-// canonicalJSON prints a value as the decoder should, from how the decoder is documented: names sorted, sets as arrays with
-// the integers first and the other members by their text.
+// canonicalJSON prints a value as the decoder should, from how the decoder is documented: names sorted, sets as arrays
+// with the integers first and the other members by their text.
 func canonicalJSON(v ast.Value) string {
 	switch v := v.(type) {
 	case ast.String:

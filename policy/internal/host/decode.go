@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// decoder writes the module's values as JSON text, reading them from memory: having the module print them took as long as
-// deciding. Objects come with sorted names and sets as sorted arrays, so that the same value always gives the same bytes.
-// The memory is what a policy made of it, so nothing in it is trusted to be in bounds, finite or JSON.
+// decoder writes the module's values as JSON text, reading them from memory: having the module print them took as long
+// as deciding. Objects come with sorted names and sets as sorted arrays, so that the same value always gives the same
+// bytes. The memory is what a policy made of it, so nothing in it is trusted to be in bounds, finite or JSON.
 type decoder struct {
 	mem []byte
 	out []byte

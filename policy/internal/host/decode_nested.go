@@ -48,8 +48,8 @@ func (d *decoder) elements(addr, next uint32) elements {
 	return e
 }
 
-// step returns the address of the next element, or 0 behind the last. A table that has more elements than it says, or a
-// cycle, fails.
+// step returns the address of the next element, or 0 behind the last. A table that has more elements than it says, or
+// a cycle, fails.
 func (d *decoder) step(e *elements) uint32 {
 	if e.elem != 0 {
 		e.elem = d.u32(e.elem + e.next)

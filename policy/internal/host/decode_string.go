@@ -38,8 +38,8 @@ func appendString(out, s []byte) []byte {
 	}
 }
 
-// asIs returns how many bytes at the start of s stand in JSON as they are and are ASCII. It looks at eight bytes at once,
-// as plainEnd does.
+// asIs returns how many bytes at the start of s stand in JSON as they are and are ASCII. It looks at eight bytes at
+// once, as plainEnd does.
 func asIs(s []byte) int {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	i := 0

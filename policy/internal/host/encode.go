@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// The layouts that the encoder writes are those of OPA's C runtime (wasm/src/value.h, ABI 1.3), with their sizes in bytes
-// as far as the runtime reads them:
+// The layouts that the encoder writes are those of OPA's C runtime (wasm/src/value.h, ABI 1.3), with their sizes in
+// bytes as far as the runtime reads them:
 //
 //	null    {tag u8}                      1    integer {tag u8, repr u8, _, i64 at 8}                        16
 //	boolean {tag u8, v u8}                2    number  {tag u8, repr u8, _, text *u8 at 8, len, free u8}     20
 //	string  {tag u8, free u8, len, *u8}  12    array   {tag u8, elems *{index, value}, len, cap}             16
 //	elem    {key, value, next}           12    object  {tag u8, buckets **elem, buckets, len}                16
 //
-// Having the module parse JSON text took as long as deciding; writing the values from Go takes a tenth of that. selfCheck
-// compares the two when a module is loaded.
+// Having the module parse JSON text took as long as deciding; writing the values from Go takes a tenth of that.
+// selfCheck compares the two when a module is loaded.
 const (
 	integerBytes = 16
 	numberBytes  = 20
@@ -30,8 +30,8 @@ const (
 const sharedIntegers = 512
 
 // encoder writes JSON text as values into the module's memory, from an address upward. It refuses what is not JSON as
-// RFC 8259 has it, and duplicate names, since a reader that takes the last one and a reader that takes the first one would
-// judge different documents.
+// RFC 8259 has it, and duplicate names, since a reader that takes the last one and a reader that takes the first one
+// would judge different documents.
 type encoder struct {
 	in   *Instance
 	mem  []byte

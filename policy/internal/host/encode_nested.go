@@ -2,8 +2,8 @@ package host
 
 import "bytes"
 
-// maxChain bounds the members of an object that share a bucket. Chance gives about ten where there are a million members;
-// names that were chosen to collide would cost the square of their number.
+// maxChain bounds the members of an object that share a bucket. Chance gives about ten where there are a million
+// members; names that were chosen to collide would cost the square of their number.
 const maxChain = 128
 
 // enter opens an array or object, and fails where too many are open.

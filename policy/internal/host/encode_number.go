@@ -50,8 +50,8 @@ func (e *encoder) integers(addr uint32, first, end int32) {
 	}
 }
 
-// scanNumber reads a JSON number at start and returns the place behind it, which is start where there is none. integer tells
-// that its value is n: it has no fraction and no exponent, at most 18 digits, and is not -0.
+// scanNumber reads a JSON number at start and returns the place behind it, which is start where there is none. integer
+// tells that its value is n: it has no fraction and no exponent, at most 18 digits, and is not -0.
 func scanNumber(text []byte, start int) (n int64, end int, integer bool) {
 	i := start
 	negative := i < len(text) && text[i] == '-'

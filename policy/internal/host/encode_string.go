@@ -61,9 +61,9 @@ func (e *encoder) content() (where, n uint32, ok bool) {
 	return where, n, true
 }
 
-// plainEnd returns the place of the first quote, backslash or control character at or behind i. It looks at eight bytes at
-// once: a byte of w^pattern is zero where w has the pattern's byte, and (x-0x01..)&^x has the top bit of the lowest zero
-// byte set.
+// plainEnd returns the place of the first quote, backslash or control character at or behind i. It looks at eight
+// bytes at once: a byte of w^pattern is zero where w has the pattern's byte, and (x-0x01..)&^x has the top bit of the
+// lowest zero byte set.
 func plainEnd(text []byte, i int) int {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {

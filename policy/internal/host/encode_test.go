@@ -76,8 +76,8 @@ func TestEncodeDepth(t *testing.T) {
 	}
 }
 
-// TestEncodeCollisions: names that were chosen to share a bucket would cost the square of their number, here and in the
-// module.
+// TestEncodeCollisions: names that were chosen to share a bucket would cost the square of their number, here and in
+// the module.
 func TestEncodeCollisions(t *testing.T) {
 	in := load(t, `{}`, []string{"p/q"}, "package p\nq := count(input)")
 	var collide, apart []string
@@ -98,8 +98,8 @@ func TestEncodeCollisions(t *testing.T) {
 	assert.Equal(t, "50000", string(out))
 }
 
-// TestNumbers: the runtime's arithmetic sees only the low 32 bits of what is stored as an integer, so larger ones must be
-// stored as text.
+// TestNumbers: the runtime's arithmetic sees only the low 32 bits of what is stored as an integer, so larger ones must
+// be stored as text.
 func TestNumbers(t *testing.T) {
 	in := load(t, `{"n": 8589934592}`, []string{"p/q"}, `package p
 q := {"next": input.n + 1, "half": input.n / 2, "more": input.n > 1, "sum": sum([input.n, 1]), "rest": input.n % 1000,

@@ -36,8 +36,8 @@ type Error struct {
 	Kind error
 	// Detail is what the module or the builtin said.
 	Detail string
-	// Rule is the path of the rule that was running, e.g. data.tiergate.checks.tiering.node_local.violations; empty where it
-	// is not known.
+	// Rule is the path of the rule that was running, e.g. data.tiergate.checks.tiering.node_local.violations; empty
+	// where it is not known.
 	Rule string
 	// File and Row are the place that the module named itself; zero where it named none.
 	File string
@@ -74,8 +74,8 @@ type abort struct{ err *Error }
 
 func (a abort) Error() string { return a.err.Error() }
 
-// failed turns what wazero returned into an *Error. wazero's text carries the stack of the module with the names of its
-// functions, from which the running rule is known.
+// failed turns what wazero returned into an *Error. wazero's text carries the stack of the module with the names of
+// its functions, from which the running rule is known.
 func failed(err error) *Error {
 	trace := err.Error()
 	out := &Error{Kind: ErrTrap, Detail: firstLine(trace)}

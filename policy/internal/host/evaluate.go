@@ -2,9 +2,9 @@ package host
 
 import "context"
 
-// Eval evaluates an entry point over a JSON input and appends the result as JSON to dst; defined is false where there is
-// none. An empty input is none at all. Errors are of type *Error; ErrInput says that the input is not JSON or has a name
-// twice in one object. Beyond growing dst a successful call allocates nothing.
+// Eval evaluates an entry point over a JSON input and appends the result as JSON to dst; defined is false where there
+// is none. An empty input is none at all. Errors are of type *Error; ErrInput says that the input is not JSON or has a
+// name twice in one object. Beyond growing dst a successful call allocates nothing.
 func (in *Instance) Eval(ctx context.Context, entrypoint int32, input, dst []byte) (out []byte, defined bool, err error) {
 	in.begin(ctx)
 	defer in.end()
@@ -14,14 +14,13 @@ func (in *Instance) Eval(ctx context.Context, entrypoint int32, input, dst []byt
 			return dst, false, err
 		}
 	}
-	results, err := in.run(entrypoint, addr, end)
-	if err == nil {
+	if _, err = in.run(entrypoint, addr, end); err == nil {
 		err = in.fault()
 	}
 	if err != nil {
 		return dst, false, err
 	}
-	result := in.binding(results)
+	result := in.binding()
 	if result == 0 {
 		return dst, false, nil
 	}
@@ -31,9 +30,10 @@ func (in *Instance) Eval(ctx context.Context, entrypoint int32, input, dst []byt
 
 // begin sets the deadline and the fuel of what follows.
 func (in *Instance) begin(ctx context.Context) {
-	in.eval.Context, in.spent, in.builtinErr = ctx, 0, nil
+	in.eval.Context, in.budget, in.builtinErr = ctx, in.module.limits.Budget, nil
 	in.fuelLeft.Set(fuelSlice)
 	in.faultSite.Set(0)
+	in.result.Set(0)
 }
 
 // end lets go of the caller's context.
@@ -43,7 +43,7 @@ func (in *Instance) end() { in.eval.Context = context.Background() }
 const evalCtxBytes = 16
 
 // run evaluates over a value in memory, with the module's heap starting at end, and returns the address of the set of
-// results. It does what the module's own opa_eval does, without its parsing and printing.
+// results, which is empty where there is only one. It does what the module's own opa_eval does, without its parsing and printing.
 func (in *Instance) run(entrypoint int32, input, end uint32) (uint32, error) {
 	evalCtx := end
 	if err := in.reserve(end, uint64(end)+evalCtxBytes, uint64(end)+evalCtxBytes); err != nil {
@@ -63,10 +63,8 @@ func (in *Instance) run(entrypoint int32, input, end uint32) (uint32, error) {
 	return in.u32(evalCtx + 8), nil
 }
 
-// binding returns X of the result set {{"result": X}}, or 0 if the set is empty.
-func (in *Instance) binding(set uint32) uint32 {
-	return in.only(in.only(set, 0), 4)
-}
+// binding returns X of the first result {"result": X}, or 0 if there is none.
+func (in *Instance) binding() uint32 { return in.only(uint32(in.result.Get()), 4) }
 
 // only returns the word at offset in the only element of an object or set.
 func (in *Instance) only(hashed, offset uint32) uint32 {

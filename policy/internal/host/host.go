@@ -1,6 +1,6 @@
 // Package host runs rewritten OPA modules on wazero: one runtime and one set of host functions for all modules and
-// instances, JSON in and JSON out, with a deadline, a fuel budget and a memory maximum that hold against any module. It
-// must not know launches, checks or verdicts, and it never returns an answer that a failed builtin had a part in.
+// instances, JSON in and JSON out, with a deadline, a fuel budget and a memory maximum that hold against any module.
+// It must not know launches, checks or verdicts, and it never returns an answer that a failed builtin had a part in.
 package host
 
 import (

@@ -11,8 +11,9 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/rewrite"
 )
 
-// provideImports defines the one host module that all instances import. A host function finds its instance in the context
-// that the evaluation was called with, which wazero hands through untouched, so nothing is looked up or allocated.
+// provideImports defines the one host module that all instances import. A host function finds its instance in the
+// context that the evaluation was called with, which wazero hands through untouched, so nothing is looked up or
+// allocated.
 func (h *Host) provideImports(ctx context.Context) error {
 	i32 := api.ValueTypeI32
 	b := h.runtime.NewHostModuleBuilder("env")
@@ -54,19 +55,19 @@ func opaAbort(ctx context.Context, mod api.Module, stack []uint64) {
 	panic(abort{abortError(cString(mod.Memory(), uint32(stack[0])))})
 }
 
-// fuelSlice is how many steps run between two looks at the clock: some hundred microseconds, which bounds how long a running
-// evaluation can hold up the garbage collector and how late a deadline is seen.
+// fuelSlice is how many steps run between two looks at the clock: some hundred microseconds, which bounds how long a
+// running evaluation can hold up the garbage collector and how late a deadline is seen.
 const fuelSlice = 20_000
 
 // refill gives the module its next slice of fuel.
 func (in *Instance) refill() {
-	in.spent += fuelSlice
+	in.budget -= fuelSlice
 	ctx := in.eval.Context
 	at, limited := ctx.Deadline()
 	switch {
 	case ctx.Err() != nil, limited && time.Now().After(at):
 		panic(abort{deadline(ctx)})
-	case in.spent > in.module.limits.Budget:
+	case in.budget < 0:
 		panic(abort{&Error{Kind: ErrBudget, Detail: "more than " + strconv.FormatInt(in.module.limits.Budget, 10) + " steps"}})
 	}
 	in.fuelLeft.Set(fuelSlice)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -10,8 +11,8 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/rewrite"
 )
 
-// Instance evaluates one input at a time; it is not safe for concurrent use. After an error it must be closed: a module
-// that was left in the middle keeps its C stack moved, and 511 such evaluations would poison it for good.
+// Instance evaluates one input at a time; it is not safe for concurrent use. After an error it must be closed: a
+// module that was left in the middle keeps its C stack moved, and 511 such evaluations would poison it for good.
 type Instance struct {
 	module *Module
 	mod    api.Module
@@ -19,6 +20,7 @@ type Instance struct {
 	eval   evaluation
 
 	fuelLeft, faultSite, site api.MutableGlobal
+	result                    api.MutableGlobal
 	setHeap, evaluate         api.Function
 	malloc, parse, dump       api.Function
 	stack                     [1]uint64
@@ -26,7 +28,7 @@ type Instance struct {
 	dec                       decoder
 
 	data, heap uint32 // the data document, and the heap above it where every evaluation starts
-	spent      int64
+	budget     int64  // the steps that are left, apart from those in fuelLeft
 	builtinErr *Error
 }
 
@@ -44,6 +46,7 @@ func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 		return nil, in.discard(err)
 	}
 	in.fuelLeft.Set(fuelSlice)
+	in.budget = math.MaxInt64 // it is for evaluations
 	if err := in.layOut(); err != nil {
 		return nil, in.discard(err)
 	}
@@ -67,6 +70,7 @@ func (in *Instance) bind() error {
 	}
 	for name, global := range map[string]*api.MutableGlobal{
 		rewrite.FuelExport: &in.fuelLeft, rewrite.FaultExport: &in.faultSite, rewrite.SiteExport: &in.site,
+		rewrite.ResultExport: &in.result,
 	} {
 		*global = in.mod.ExportedGlobal(name).(api.MutableGlobal)
 	}

@@ -38,8 +38,9 @@ func (in *Instance) write(b []byte) (uint32, error) {
 	return addr, nil
 }
 
-// reserve makes the memory reach to end, and to want if the maximum allows. What lies at from and above is lost. The module
-// itself must grow it: its allocator only knows of memory that it asked for, and would ask again for what the host added.
+// reserve makes the memory reach to end, and to want if the maximum allows. What lies at from and above is lost. The
+// module itself must grow it: its allocator only knows of memory that it asked for, and would ask again for what the
+// host added.
 func (in *Instance) reserve(from uint32, end, want uint64) error {
 	size, limit := uint64(in.mem.Size()), uint64(in.module.limits.MaxPages)*pageSize
 	if end <= size {

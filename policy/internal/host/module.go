@@ -18,7 +18,7 @@ type Limits struct {
 	MaxPages uint32
 	// RetirePages is the size above which an instance is replaced after its evaluation, since memory never shrinks.
 	RetirePages uint32
-	// Budget is the most steps, counted at loop headers and rule entries.
+	// Budget is the most steps, counted at loop headers and rule entries and checked every 20,000 of them.
 	Budget int64
 }
 
@@ -44,7 +44,7 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 	if err != nil {
 		return nil, fmt.Errorf("rewrite module: %w", err)
 	}
-	if !rewritten.FastStrings {
+	if !rewritten.Complete {
 		return nil, fmt.Errorf("rewrite module: %w: it lacks the functions of OPA's runtime", rewrite.ErrUnsupported)
 	}
 	compiled, err := h.runtime.CompileModule(ctx, rewritten.Bytes)

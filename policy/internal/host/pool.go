@@ -10,8 +10,8 @@ import (
 // ErrClosed is returned by a pool after Close.
 var ErrClosed = errors.New("pool is closed")
 
-// Pool holds the instances of one module: at most one per processor, made when first needed, since more would only take
-// turns on the same cores. It is safe for concurrent use.
+// Pool holds the instances of one module: at most one per processor, made when first needed, since more would only
+// take turns on the same cores. It is safe for concurrent use.
 type Pool struct {
 	module *Module
 	// free holds a token per allowed instance: an idle one, or nil for one that is not made yet.

@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// The version of the interface between module and host that this package was written against, as the module declares it.
+// The version of the interface between module and host that this package was written against, as the module declares
+// it.
 const (
 	abiVersion = 1
 	abiMinor   = 3
 )
 
-// selfCheck makes sure that the module's C runtime lays values out as the encoder and the decoder believe. The module itself
-// parses and prints a document that has every kind of value; both must come out as when the document passed through here.
-// Since the module prints objects in the order of their tables, hashes and table sizes are compared as well.
+// selfCheck makes sure that the module's C runtime lays values out as the encoder and the decoder believe. The module
+// itself parses and prints a document that has every kind of value; both must come out as when the document passed
+// through here. Since the module prints objects in the order of their tables, hashes and table sizes are compared as
+// well.
 func (in *Instance) selfCheck() error {
 	for name, want := range map[string]uint64{"opa_wasm_abi_version": abiVersion, "opa_wasm_abi_minor_version": abiMinor} {
 		global := in.mod.ExportedGlobal(name)
@@ -109,9 +111,9 @@ func difference(got, want string) string {
 	return fmt.Sprintf("as ...%.30q where ...%.30q was expected", got[from:], want[from:])
 }
 
-// sample has every kind of value and every edge of the layout: escapes, code points of one to four bytes, integers about
-// the limits of 32 and 64 bits, numbers that must stay text, tables that have grown twice, and an array with more elements
-// than there are shared integers. canonical is how the decoder prints it.
+// sample has every kind of value and every edge of the layout: escapes, code points of one to four bytes, integers
+// about the limits of 32 and 64 bits, numbers that must stay text, tables that have grown twice, and an array with
+// more elements than there are shared integers. canonical is how the decoder prints it.
 var sample, canonical = sampleDocument()
 
 func sampleDocument() (string, string) {

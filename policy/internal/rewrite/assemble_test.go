@@ -2,8 +2,8 @@ package rewrite
 
 import "slices"
 
-// module is a small WebAssembly module in the shape of OPA's: it imports env.opa_abort, env.opa_builtin1 and env.memory,
-// has the globals 0 (mutable, 7) and 1 (constant, 8) and the functions given.
+// module is a small WebAssembly module in the shape of OPA's: it imports env.opa_abort, env.opa_builtin1 and
+// env.memory, has the globals 0 (mutable, 7) and 1 (constant, 8) and the functions given.
 type module struct {
 	functions []function
 	unnamed   bool

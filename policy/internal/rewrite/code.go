@@ -7,6 +7,7 @@ const (
 	opBlock     = 0x02
 	opLoop      = 0x03
 	opIf        = 0x04
+	opElse      = 0x05
 	opEnd       = 0x0b
 	opBr        = 0x0c
 	opBrIf      = 0x0d
@@ -73,14 +74,14 @@ func (m *rewriter) codeSection(body []byte) ([]byte, error) {
 	return append(appendU32(nil, count), bodies...), nil
 }
 
-// function copies one body, adding the fuel check behind every loop opcode and, in rules, at the entry too, the number of
-// the site before every call of a host builtin, and the fault note behind every call of a builtin of the module's own that
-// fails by returning no value.
+// function copies one body, adding the fuel check behind every loop opcode and, in rules, at the entry too, the number
+// of the site before every call of a host builtin, and the fault note behind every call of a builtin of the module's
+// own that fails by returning no value.
 func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 	// Loops bound what big inputs cost. Only rules can also build loop-free cascades of calls, so only they pay at their
 	// entry. Queries are compiled into eval. Without a name section every function is taken for a rule.
 	name, named := m.names[index]
-	rule := !named || name == "eval" || policyFunction.MatchString(name)
+	rule := !named || name == evalFunction || policyFunction.MatchString(name)
 	r := &reader{b: code}
 	groups := r.u32()
 	declarations := r.at
@@ -97,14 +98,14 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 	switch {
 	case rule:
 		out = append(append(out, code[:r.at]...), m.fuelCheck()...)
-	case m.fastStrings && name == hashFunction:
+	case m.known && name == hashFunction:
 		if locals > maxHashLocals {
 			return nil, fmt.Errorf("%w: it has %d local variables", ErrUnsupported, locals)
 		}
 		out = appendU32(out, groups+2)
 		out = append(append(out, code[declarations:r.at]...), 1, typeI64, 2, typeI32)
 		out = append(out, m.hashPrologue(byte(1+locals))...)
-	case m.fastStrings && name == compareFunction:
+	case m.known && name == compareFunction:
 		// What is left to its loop is a few bytes.
 		metered = false
 		out = append(append(out, code[:r.at]...), m.comparePrologue()...)
@@ -128,6 +129,9 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 			if target >= m.globals {
 				return nil, fmt.Errorf("%w: it uses global %d of %d", ErrUnsupported, target, m.globals)
 			}
+		case op == opCall && m.known && name == evalFunction && m.names[target] == setAddFunction:
+			add(start, m.resultNote(target))
+			copied = r.at
 		case op == opCall && rule && m.hostCalls[target] != "":
 			add(start, m.siteNote(m.addSite(name, m.hostCalls[target])))
 		case op == opCall && rule && m.nullable[target] != "":
@@ -160,9 +164,9 @@ func (m *rewriter) siteNote(site int32) []byte {
 	return appendU32(append(appendS32([]byte{opI32Const}, site), opGlobalSet), m.site)
 }
 
-// faultNote is `if result == 0 && fault == 0 { fault = site }`, leaving the result on the stack. OPA's builtins return no
-// value where they fail and the rule goes on as undefined, which must not become an answer. The site global is free here,
-// as no host builtin is running.
+// faultNote is `if result == 0 && fault == 0 { fault = site }`, leaving the result on the stack. OPA's builtins return
+// no value where they fail and the rule goes on as undefined, which must not become an answer. The site global is free
+// here, as no host builtin is running.
 func (m *rewriter) faultNote(site int32) []byte {
 	var b []byte
 	b = appendU32(append(b, opGlobalSet), m.site)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFuel: one step for every arrival at a loop header, which is once more than the body runs, and one for every entry to
-// a rule or to eval.
+// TestFuel: one step for every arrival at a loop header, which is once more than the body runs, and one for every
+// entry to a rule or to eval.
 func TestFuel(t *testing.T) {
 	loop := countdown(0)
 	// for a != 0 { a--; b = 3; for b != 0 { b-- } }

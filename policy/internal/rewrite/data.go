@@ -2,8 +2,9 @@ package rewrite
 
 import "fmt"
 
-// readData raises minPages to what the module's data needs. OPA's compiler sizes the imported memory before it adds its last
-// segments, and relies on hosts to provide a page more; where that page is missing depends on the size of the policy.
+// readData raises minPages to what the module's data needs. OPA's compiler sizes the imported memory before it adds
+// its last segments, and relies on hosts to provide a page more; where that page is missing depends on the size of the
+// policy.
 func (m *rewriter) readData(body []byte) error {
 	r := &reader{b: body}
 	r.repeat(func() {

@@ -11,8 +11,8 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/regotest"
 )
 
-// FuzzRewrite replaces some bytes of a module by others. Whatever comes of it, Rewrite must not panic, and must not make
-// a module valid that was not.
+// FuzzRewrite replaces some bytes of a module by others. Whatever comes of it, Rewrite must not panic, and must not
+// make a module valid that was not.
 func FuzzRewrite(f *testing.F) {
 	real := regotest.Compile(f, []string{"p/q"}, `package p
 

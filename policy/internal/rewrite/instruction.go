@@ -3,8 +3,8 @@ package rewrite
 import "fmt"
 
 // instruction passes over one instruction with its immediates and returns its opcode and, for a call or an access to a
-// local or global, the index. It knows the MVP, sign extension, saturating conversion and bulk memory, which is all that OPA's compiler and its C runtime use;
-// any other opcode is refused rather than skipped by guess.
+// local or global, the index. It knows the MVP, sign extension, saturating conversion and bulk memory, which is all
+// that OPA's compiler and its C runtime use; any other opcode is refused rather than skipped by guess.
 func (r *reader) instruction() (op byte, index uint32, err error) {
 	op = r.byte()
 	switch {

@@ -14,8 +14,8 @@ type memo struct {
 	first, count uint32
 }
 
-// planMemo finds the functions by name; the compiler drops push and pop from a module without `with`. Where another one is
-// missing the module keeps its own, which are right, only slower.
+// planMemo finds the functions by name; the compiler drops push and pop from a module without `with`. Where another
+// one is missing the module keeps its own, which are right, only slower.
 func (m *rewriter) planMemo() {
 	p := &memo{first: math.MaxUint32}
 	last := uint32(0)

@@ -9,8 +9,8 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/regotest"
 )
 
-// memoized has the functions of OPA's memo table with bodies that trap, an allocator that hands out 256 bytes at a time
-// filled with ones, and three rules of which the second has no memo.
+// memoized has the functions of OPA's memo table with bodies that trap, an allocator that hands out 256 bytes at a
+// time filled with ones, and three rules of which the second has no memo.
 func memoized(push bool) module {
 	unreachable := []byte{0}
 	m := module{functions: []function{

@@ -11,8 +11,8 @@ var (
 	errRest  = errors.New("more bytes than expected")
 )
 
-// reader walks a byte slice and keeps the first error, so that a caller checks once after several reads. After an error
-// every read returns zero values and repeat stops.
+// reader walks a byte slice and keeps the first error, so that a caller checks once after several reads. After an
+// error every read returns zero values and repeat stops.
 type reader struct {
 	b   []byte
 	at  int

@@ -22,6 +22,9 @@ const (
 	// SiteExport is an i32 global: while the module calls a host builtin from a rule, 1 + the index of that call in
 	// Module.Sites.
 	SiteExport = "tiergate_site"
+	// ResultExport is an i32 global: the first result of an evaluation, 0 if none. It is in the set of results only where
+	// there are several. The host resets it.
+	ResultExport = "tiergate_result"
 )
 
 // Sentinel is the address given to opa_abort when fuel ran out; no string of the module can be there.
@@ -43,14 +46,15 @@ type Module struct {
 	Bytes []byte
 	// MinPages is the memory that the module declares as needed from the start.
 	MinPages uint32
-	// FastStrings is true where the module hashes strings by StringHash; otherwise it lacks the runtime's functions for it.
-	FastStrings bool
+	// Complete is true where the functions of OPA's runtime that Rewrite changes were all found by their names. Otherwise
+	// the module hashes strings in its own way, and ResultExport stays 0.
+	Complete bool
 	// Sites are the builtin calls that FaultExport and SiteExport speak of.
 	Sites []Site
 }
 
-// Site is one call of a builtin in a rule, both by their names in the module: g0.data.pkg.rule and opa_arith_divide, or
-// opa_builtin1 for a host builtin.
+// Site is one call of a builtin in a rule, both by their names in the module: g0.data.pkg.rule and opa_arith_divide,
+// or opa_builtin1 for a host builtin.
 type Site struct {
 	Rule, Builtin string
 }
@@ -75,8 +79,8 @@ type section struct {
 	body []byte
 }
 
-// Rewrite returns the hosted form of a module. It checks as much of the module as its own additions could make valid; the
-// engine that compiles the result checks the rest.
+// Rewrite returns the hosted form of a module. It checks as much of the module as its own additions could make valid;
+// the engine that compiles the result checks the rest.
 func Rewrite(wasm []byte, opts Options) (*Module, error) {
 	sections, err := split(wasm)
 	if err != nil {
@@ -99,7 +103,7 @@ func Rewrite(wasm []byte, opts Options) (*Module, error) {
 		}
 		out = appendSection(out, s.id, body)
 	}
-	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites, FastStrings: m.fastStrings}, nil
+	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites, Complete: m.known}, nil
 }
 
 func (m *rewriter) section(s section) ([]byte, error) {
@@ -119,8 +123,8 @@ func (m *rewriter) section(s section) ([]byte, error) {
 	}
 }
 
-// split cuts a module into its sections and demands that they stand in order, since the new memory section is placed by
-// order.
+// split cuts a module into its sections and demands that they stand in order, since the new memory section is placed
+// by order.
 func split(wasm []byte) ([]section, error) {
 	if !bytes.HasPrefix(wasm, []byte(header)) {
 		return nil, fmt.Errorf("%w: no WebAssembly version 1 header", ErrUnsupported)

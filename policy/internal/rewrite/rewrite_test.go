@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is a module whose functions show that indexes are where they were: one calls another by index, one returns the sum
-// of both globals, one passes its argument to a host function.
+// plain is a module whose functions show that indexes are where they were: one calls another by index, one returns the
+// sum of both globals, one passes its argument to a host function.
 var plain = module{functions: []function{
 	{name: "double", kind: typeUnary, body: []byte{opLocalGet, 0, opLocalGet, 0, opI32Add}},
 	{name: "quadruple", kind: typeUnary, body: []byte{opLocalGet, 0, opCall, firstOwn, opCall, firstOwn}},
@@ -130,8 +130,8 @@ func TestBadSections(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a module at every byte, and every section at every byte of its body with its size set right, so that
-// each reader meets the end of its input everywhere.
+// TestTruncated cuts a module at every byte, and every section at every byte of its body with its size set right, so
+// that each reader meets the end of its input everywhere.
 func TestTruncated(t *testing.T) {
 	m := module{functions: append(slices.Clone(plain.functions), function{
 		name: "g0.data.p.q", kind: typeNothing, locals: 1, body: countdown(0, 0x0e, 1, 0, 0, 0x44, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a),

@@ -17,9 +17,11 @@ import (
 type running struct {
 	api.Module
 	t *testing.T
-	// aborts are the arguments of opa_abort, sites the site global during each call of a host builtin.
-	aborts []int32
-	sites  []uint64
+	// aborts are the arguments of opa_abort; operands are those of each call of a host builtin, and sites the site global
+	// meanwhile.
+	aborts   []int32
+	operands [][]uint64
+	sites    []uint64
 	// answer is what host builtins return.
 	answer uint64
 }
@@ -43,6 +45,7 @@ func start(t *testing.T, wasm []byte) *running {
 	for arity := range 5 {
 		provide(fmt.Sprintf("opa_builtin%d", arity), arity+2, []api.ValueType{api.ValueTypeI32}, func(m api.Module, s []uint64) {
 			r.sites = append(r.sites, m.ExportedGlobal(SiteExport).Get())
+			r.operands = append(r.operands, slices.Clone(s))
 			s[0] = r.answer
 		})
 	}
@@ -53,8 +56,16 @@ func start(t *testing.T, wasm []byte) *running {
 	return r
 }
 
-// evaluate runs the only entry point of a module of OPA's over a JSON input. Host builtins answer "called"; calls is how
-// often they were called.
+// text reads the zero-terminated text at addr.
+func (r *running) text(addr uint64) string {
+	text, ok := r.Memory().Read(uint32(addr), r.Memory().Size()-uint32(addr))
+	require.True(r.t, ok)
+	require.Empty(r.t, r.aborts)
+	return string(text[:bytes.IndexByte(text, 0)])
+}
+
+// evaluate runs the only entry point of a module of OPA's over a JSON input. Host builtins answer "called"; calls is
+// how often they were called.
 func (r *running) evaluate(input string) (result string, calls int) {
 	r.t.Helper()
 	parse := func(text string) uint64 {
@@ -69,9 +80,11 @@ func (r *running) evaluate(input string) (result string, calls int) {
 	heap := r.call("opa_heap_ptr_get")[0]
 	require.True(r.t, r.Memory().WriteString(uint32(heap), input))
 	addr := r.call("opa_eval", 0, 0, data, heap, uint64(len(input)), (heap+uint64(len(input))+7)&^7, 0)[0]
-	text, _ := r.Memory().Read(uint32(addr), r.Memory().Size()-uint32(addr))
-	require.Empty(r.t, r.aborts)
-	return string(text[:bytes.IndexByte(text, 0)]), len(r.sites)
+	calls = len(r.sites)
+	if first := r.ExportedGlobal(ResultExport).Get(); first != 0 {
+		return "[" + r.text(r.call("opa_json_dump", first)[0]) + "]", calls
+	}
+	return r.text(addr), calls
 }
 
 func (r *running) call(function string, args ...uint64) []uint64 {

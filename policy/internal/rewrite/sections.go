@@ -56,10 +56,11 @@ func (m *rewriter) exportSection(body []byte) ([]byte, error) {
 	if err := r.finish(); err != nil {
 		return nil, fmt.Errorf("read exports: %w", err)
 	}
-	out := append(appendU32(nil, count+3), kept...)
+	out := append(appendU32(nil, count+4), kept...)
 	out = appendU32(append(appendName(out, FuelExport), exportGlobal), m.fuel)
 	out = appendU32(append(appendName(out, FaultExport), exportGlobal), m.fault)
-	return appendU32(append(appendName(out, SiteExport), exportGlobal), m.site), nil
+	out = appendU32(append(appendName(out, SiteExport), exportGlobal), m.site)
+	return appendU32(append(appendName(out, ResultExport), exportGlobal), m.result), nil
 }
 
 const exportGlobal = 3

@@ -2,9 +2,9 @@ package rewrite
 
 import "encoding/binary"
 
-// Most of what rules do is look up members of objects, which in OPA's runtime means to hash a name byte by byte (FNV) and to
-// compare it byte by byte. Here both take eight bytes at a time. The runtime uses the hash for nothing but its own tables,
-// so another one changes no result; StringHash is the same function in Go for who writes such tables.
+// Most of what rules do is look up members of objects, which in OPA's runtime means to hash a name byte by byte (FNV)
+// and to compare it byte by byte. Here both take eight bytes at a time. The runtime uses the hash for nothing but its
+// own tables, so another one changes no result; StringHash is the same function in Go for who writes such tables.
 
 // hashSeed and hashFactor are those of a multiplicative hash (Fibonacci hashing, Knuth volume 3, section 6.4).
 const (
@@ -24,8 +24,8 @@ func StringHash(s []byte) uint32 {
 	return uint32(mix(h, 0))
 }
 
-// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the lowest
-// bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
+// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the
+// lowest bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
 func mix(h, word uint64) uint64 {
 	h = (h ^ word) * hashFactor
 	return h ^ h>>32
@@ -74,8 +74,8 @@ func multiply(b []byte, h byte) []byte {
 	return append(b, opLocalGet, h, opI64Const, 32, opI64ShrU, opI64Xor)
 }
 
-// comparePrologue is put before the body of opa_strncmp(a, b, n): it passes over what is equal, so that the runtime's own
-// loop begins at most seven bytes before the first difference or the end.
+// comparePrologue is put before the body of opa_strncmp(a, b, n): it passes over what is equal, so that the runtime's
+// own loop begins at most seven bytes before the first difference or the end.
 func (m *rewriter) comparePrologue() []byte {
 	const a, b, n = 0, 1, 2
 	body := []byte{opLocalGet, a, opI64Load, 0, 0, opLocalGet, b, opI64Load, 0, 0, opI64Ne, opBrIf, 1}
@@ -84,8 +84,9 @@ func (m *rewriter) comparePrologue() []byte {
 	return append(m.charge(n), whileAtLeast(n, 8, body)...)
 }
 
-// charge is `if n >= 64 { fuel -= n / 8 }`. The loops over a string have no fuel check of their own, as no string takes long;
-// but policies can go over a long one many times, so that what it takes must show where fuel is checked next.
+// charge is `if n >= 64 { fuel -= n / 8 }`. The loops over a string have no fuel check of their own, as no string
+// takes long; but policies can go over a long one many times, so that what it takes must show where fuel is checked
+// next.
 func (m *rewriter) charge(n byte) []byte {
 	b := []byte{opLocalGet, n, opI32Const, 0xc0, 0, opI32GeU, opIf, blockEmpty}
 	b = appendU32(append(b, opGlobalGet), m.fuel)

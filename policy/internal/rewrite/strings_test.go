@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runtimeStrings has the two functions of OPA's runtime: a hash that is 99 for everything, and a comparison byte by byte
-// that gives the difference of the first bytes that differ.
+// runtimeStrings has the two functions of OPA's runtime: a hash that is 99 for everything, and a comparison byte by
+// byte that gives the difference of the first bytes that differ.
 var runtimeStrings = module{functions: []function{
 	{name: hashFunction, kind: typeUnary, locals: 3, body: []byte{opI32Const, 0xe3, 0}},
 	{name: compareFunction, kind: typeHost, locals: 1, body: slices.Concat(
@@ -22,6 +22,8 @@ var runtimeStrings = module{functions: []function{
 		[]byte{opLocalGet, 0, opI32Load8U, 0, 0, opLocalGet, 1, opI32Load8U, 0, 0, opI32Sub, opLocalTee, 3, opBrIf, 1},
 		advance(0, 1), advance(1, 1), advance(2, 0x7f), []byte{opBr, 0, opEnd, opEnd, opLocalGet, 3},
 	)},
+	{name: setAddFunction, kind: typeBinary},
+	{name: evalFunction, kind: typeNothing},
 }}
 
 const stringAt, textAt, otherAt = 1024, 4096, 32768
@@ -39,7 +41,7 @@ func (r *running) hash(tag byte, text []byte) uint32 {
 
 func TestStringHash(t *testing.T) {
 	out, r := rewritten(t, runtimeStrings)
-	assert.True(t, out.FastStrings)
+	assert.True(t, out.Complete)
 	random := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 200)
 	for n := range text {

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -16,20 +17,21 @@ type rewriter struct {
 	abort                uint32 // the imported opa_abort
 	minPages             uint32
 	names                map[uint32]string
-	// hostCalls are the imported functions that call a host builtin, nullable the builtins that fail by returning no value.
+	// hostCalls are the imported functions that call a host builtin, nullable the builtins that fail by returning no
+	// value.
 	hostCalls, nullable map[uint32]string
 	sites               []Site
 
 	// globals is the number of the module's own, which the new ones follow.
-	globals                  uint32
-	fuel, fault, site, frame uint32
+	globals                               uint32
+	fuel, fault, site, frame, set, result uint32
 
 	memo *memo
-	// fastStrings is true where both functions of strings.go are there to be changed.
-	fastStrings bool
+	// known is true where the functions of OPA's runtime that are changed by name are there.
+	known bool
 }
 
-const newGlobals = 4
+const newGlobals = 6
 
 // policyFunction matches the names that OPA's planner gives to compiled rules: g0.data.pkg.rule, g1... under `with`.
 var policyFunction = regexp.MustCompile(`^g\d+\.`)
@@ -61,23 +63,25 @@ func (m *rewriter) survey(sections []section) error {
 			return fmt.Errorf("%w: it has no section %d", ErrUnsupported, id)
 		}
 	}
-	m.fuel, m.fault, m.site, m.frame = m.globals, m.globals+1, m.globals+2, m.globals+3
+	m.fuel, m.fault, m.site = m.globals, m.globals+1, m.globals+2
+	m.frame, m.set, m.result = m.globals+3, m.globals+4, m.globals+5
 	if err := m.useNames(); err != nil {
 		return err
 	}
 	m.planMemo()
-	m.fastStrings = m.hasBoth(hashFunction, compareFunction)
+	m.known = m.hasEach(hashFunction, compareFunction, setAddFunction, evalFunction)
 	return nil
 }
 
-func (m *rewriter) hasBoth(first, second string) bool {
+// hasEach tells whether each name is that of exactly one function of the module's own.
+func (m *rewriter) hasEach(names ...string) bool {
 	found := map[string]int{}
 	for index, name := range m.names {
 		if index >= m.importedFunctions {
 			found[name]++
 		}
 	}
-	return found[first] == 1 && found[second] == 1
+	return !slices.ContainsFunc(names, func(name string) bool { return found[name] != 1 })
 }
 
 func (m *rewriter) useNames() error {
@@ -92,8 +96,8 @@ func (m *rewriter) useNames() error {
 	return nil
 }
 
-// readImports copies the import section without env.memory. An imported global would shift the indexes that we append, so
-// it is refused.
+// readImports copies the import section without env.memory. An imported global would shift the indexes that we append,
+// so it is refused.
 func (m *rewriter) readImports(body []byte) error {
 	r := &reader{b: body}
 	var kept []byte
