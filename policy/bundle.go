@@ -31,7 +31,7 @@ func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte
 	if err != nil {
 		return "", err
 	}
-	wasm, err := p.checkedWasm(ctx, p.exports())
+	wasm, err := p.checkedWasm(ctx, append(p.exports(), brokenPath))
 	if err != nil {
 		return "", err
 	}

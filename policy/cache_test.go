@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -63,4 +64,21 @@ func TestCacheThatIsDamaged(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, sealed, repaired, name)
 	}
+}
+
+// TestMachineCodeThatIsDamaged: whatever is wrong with what wazero kept, the engine starts.
+func TestMachineCodeThatIsDamaged(t *testing.T) {
+	const lib = "package site.lib\n\nanswer := 42\n"
+	dir := t.TempDir()
+	cold := revisionWith(t, dir, lib)
+	damaged := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), "policy-") {
+			return err
+		}
+		damaged++
+		return os.WriteFile(path, []byte("cut"), 0o600)
+	}))
+	require.Positive(t, damaged)
+	assert.Equal(t, cold, revisionWith(t, dir, lib))
 }

@@ -21,7 +21,7 @@ import (
 type Decision struct {
 	// Outcome is allow, deny or unknown.
 	Outcome string
-	// JSON is the verdict, a v1.Verdict.
+	// JSON is the verdict, a v1.Verdict. It must not be changed: the next equal launch gets it too.
 	JSON []byte
 	// Revision and Digest are those in the verdict.
 	Revision, Digest string
@@ -34,9 +34,20 @@ const Launch = "launch"
 // and topology/vllm), an evaluation that failed (an *Error with CodeEvaluation), or a context that ended.
 func (e *Engine) Decide(ctx context.Context, launch *v1.Launch) (Decision, error) {
 	var d Decision
-	err := e.evaluate(ctx, launch, Verdict, func(s *snapshot, w *work) error {
+	err := e.folded(launch, func(s *snapshot, w *work) error {
+		copy(w.keyed, s.digest[:])
+		key := sha256.Sum256(w.keyed)
+		if known, ok := s.verdicts.get(key); ok {
+			d = known
+			return nil
+		}
+		if err := s.evaluate(ctx, s.verdict, w); err != nil {
+			return err
+		}
 		var err error
-		d, err = s.finish(w)
+		if d, err = s.finish(w, key); err == nil {
+			s.verdicts.add(key, d)
+		}
 		return err
 	})
 	return d, err
@@ -49,7 +60,14 @@ func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]b
 		return d.JSON, err
 	}
 	var out []byte
-	err := e.evaluate(ctx, launch, path, func(_ *snapshot, w *work) error {
+	err := e.folded(launch, func(s *snapshot, w *work) error {
+		entrypoint, ok := s.module.Entrypoint(path)
+		if !ok || path == brokenPath {
+			return fmt.Errorf("%w: %s; there are %s", ErrNoEntrypoint, path, strings.Join(s.entrypoints, ", "))
+		}
+		if err := s.evaluate(ctx, entrypoint, w); err != nil {
+			return err
+		}
 		out = append(out, w.result...)
 		return nil
 	})
@@ -58,16 +76,12 @@ func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]b
 
 // Facts returns what the rules see of a launch, as JSON.
 func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
-	s, err := e.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer s.release(context.Background()) //nolint:errcheck // as in Info
-	w := &work{}
-	if err := w.fold(launch, s.needs, e.opts.Now()); err != nil {
-		return nil, err
-	}
-	return w.input(), nil
+	var out []byte
+	err := e.folded(launch, func(_ *snapshot, w *work) error {
+		out = append(out, w.input()...)
+		return nil
+	})
+	return out, err
 }
 
 // work is the memory of one decision, reused.
@@ -99,22 +113,25 @@ func (w *work) fold(launch *v1.Launch, needs topology.Needs, now time.Time) erro
 	return nil
 }
 
-func (e *Engine) evaluate(ctx context.Context, launch *v1.Launch, path string, use func(*snapshot, *work) error) error {
+// folded calls use with the revision in force and the facts of a launch.
+func (e *Engine) folded(launch *v1.Launch, use func(*snapshot, *work) error) error {
 	s, err := e.acquire()
 	if err != nil {
 		return err
 	}
-	defer s.release(ctx) //nolint:errcheck // as in Info
-	entrypoint, ok := s.module.Entrypoint(path)
-	if !ok {
-		return fmt.Errorf("%w: %s; there are %s", ErrNoEntrypoint, path, strings.Join(s.entrypoints, ", "))
-	}
+	defer s.release(context.Background()) //nolint:errcheck // as in Info
 	w := works.Get().(*work)
 	defer works.Put(w)
 	if err := w.fold(launch, s.needs, e.opts.Now()); err != nil {
 		return err
 	}
+	return use(s, w)
+}
+
+// evaluate leaves the result of an entry point over the facts in w.
+func (s *snapshot) evaluate(ctx context.Context, entrypoint int32, w *work) error {
 	var defined bool
+	var err error
 	w.result, defined, err = s.pool.Eval(ctx, entrypoint, w.input(), w.result[:0])
 	if err != nil {
 		return s.explain(err)
@@ -122,7 +139,7 @@ func (e *Engine) evaluate(ctx context.Context, launch *v1.Launch, path string, u
 	if !defined {
 		return s.undefined(ctx, w)
 	}
-	return use(s, w)
+	return nil
 }
 
 // undefined names the checks that gave no proper result when there is no verdict.
@@ -136,8 +153,8 @@ func (s *snapshot) undefined(ctx context.Context, w *work) error {
 	if json.Unmarshal(broken, &ids) == nil && len(ids) > 0 {
 		p := s.rules()[checksPrefix+ids[0]+".violations"]
 		out.File, out.Row = p.file, p.row
-		out.Message = fmt.Sprintf("check %s gives no proper result: applies must be true or false, every violation an object "+
-			"with a text as message, every unknown fact a text", strings.Join(ids, ", "))
+		out.Message = fmt.Sprintf("check %s gives no proper result: applies must be true or false, every unknown fact a "+
+			"text, and every violation an object of message and fix (texts), nodes (a list of texts) and group (kind and ranks)", strings.Join(ids, ", "))
 	}
 	return out
 }

@@ -13,6 +13,8 @@ import (
 // The defaults of Options.
 const (
 	DefaultMaxPages = 1024 // 64 MiB
+	// DefaultVerdicts is how many verdicts are remembered.
+	DefaultVerdicts = 1024
 	// DefaultBudget is some seconds of steps, far beyond any launch; it ends what has no deadline.
 	DefaultBudget = 1 << 31
 )
@@ -31,6 +33,8 @@ type Options struct {
 	MaxPages uint32
 	// Budget is the most steps of one evaluation; 0 means DefaultBudget.
 	Budget int64
+	// Verdicts is how many verdicts are remembered by their digest; 0 means DefaultVerdicts, below 0 none.
+	Verdicts int
 	// Now is the clock behind input.now; nil means time.Now.
 	Now func() time.Time
 }
@@ -42,6 +46,9 @@ func (o *Options) SetDefaults() {
 	}
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
+	}
+	if o.Verdicts == 0 {
+		o.Verdicts = DefaultVerdicts
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -76,7 +83,17 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("policy options: %w", err)
 	}
-	h, err := host.New(ctx, opts.CacheDir)
+	e, err := start(ctx, opts, opts.CacheDir)
+	if errors.Is(err, host.ErrCompile) && opts.CacheDir != "" {
+		// A damaged cache is the likeliest reason, and none to stay down.
+		return start(ctx, opts, "")
+	}
+	return e, err
+}
+
+// start makes an engine whose machine code is kept in cacheDir.
+func start(ctx context.Context, opts Options, cacheDir string) (*Engine, error) {
+	h, err := host.New(ctx, cacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("start wasm host: %w", err)
 	}

@@ -189,6 +189,9 @@ func TestNoAnswer(t *testing.T) {
 		},
 		"message ill-typed": {rule(`{"message": input.engine.parallel.tensor}`), "check site.bad gives no proper result", ErrUndefined},
 		"message missing":   {rule(`{"text": "m"}`), "check site.bad gives no proper result", ErrUndefined},
+		"nodes ill-typed":   {rule(`{"message": "m", "nodes": "gpu-a"}`), "check site.bad gives no proper result", ErrUndefined},
+		"group ill-typed":   {rule(`{"message": "m", "group": [0, 1]}`), "check site.bad gives no proper result", ErrUndefined},
+		"fix ill-typed":     {rule(`{"message": "m", "fix": ["a"]}`), "check site.bad gives no proper result", ErrUndefined},
 		"not an object":     {rule(`"m"`), "check site.bad gives no proper result", ErrUndefined},
 		"division by zero": {
 			rule(`{"message": "m"} if 1 / (input.engine.parallel.tensor - 2) > 5`),

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -73,6 +75,11 @@ func (e Errors) Error() string {
 		lines[i] = one.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// sort brings the errors into the order of files and rows.
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Or(strings.Compare(a.File, b.File), a.Row-b.Row) })
 }
 
 // orNil keeps an empty list from becoming a non-nil error.

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/tiergate/tiergate/topology"
 )
@@ -39,17 +42,43 @@ func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// factNeeds says which optional parts of the facts the enabled checks ask for.
-func factNeeds(checks []*Check) (n topology.Needs) {
-	for _, c := range checks {
-		for _, need := range c.Needs {
-			if c.Disabled == nil {
-				n.Workers = n.Workers || strings.HasPrefix(need, "input.workers")
-				n.DCP = n.DCP || strings.HasPrefix(need, "input.groups.dcp")
-				n.DP = n.DP || strings.HasPrefix(need, "input.groups.dp")
-				n.EP = n.EP || strings.HasPrefix(need, "input.groups.ep")
+// optionalFacts are built only for policies that ask for them in METADATA.
+var optionalFacts = []string{"input.workers", "input.groups.dcp", "input.groups.dp", "input.groups.ep"}
+
+// factNeeds says which optional facts the enabled checks ask for.
+func factNeeds(checks []*Check) topology.Needs {
+	asked := func(fact string) bool {
+		return slices.ContainsFunc(checks, func(c *Check) bool { return c.Disabled == nil && c.needs(fact) })
+	}
+	return topology.Needs{
+		Workers: asked("input.workers"), DCP: asked("input.groups.dcp"), DP: asked("input.groups.dp"), EP: asked("input.groups.ep"),
+	}
+}
+
+// needs tells whether a check asks for a fact or for a part of it.
+func (c *Check) needs(fact string) bool {
+	return slices.ContainsFunc(c.Needs, func(need string) bool { return need == fact || strings.HasPrefix(need, fact+".") })
+}
+
+// unasked finds uses of optional facts that no check asks for: they would always be absent, and a rule that reads them
+// would silently never fire. A check must ask itself; for a library any check may.
+func unasked(m *ast.Module, own *Check, checks []*Check) (errs Errors) {
+	ast.WalkRefs(m, func(ref ast.Ref) bool {
+		path := ref.String()
+		for _, fact := range optionalFacts {
+			if path != fact && !strings.HasPrefix(path, fact+".") && !strings.HasPrefix(path, fact+"[") {
+				continue
+			}
+			askers := checks
+			if own != nil {
+				askers = []*Check{own}
+			}
+			if !slices.ContainsFunc(askers, func(c *Check) bool { return c.needs(fact) }) {
+				errs = append(errs, at(CodeCheck, ref[0].Location,
+					"%s is there only for checks that ask for it: add it to custom.needs in METADATA", fact))
 			}
 		}
-	}
-	return n
+		return false
+	})
+	return errs
 }

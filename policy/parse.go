@@ -40,6 +40,7 @@ func parse(modules []file) (*parsed, error) {
 	p := &parsed{files: modules}
 	var errs Errors
 	owners := map[string]string{}
+	sources := map[*ast.Module]*Check{}
 	for _, f := range modules {
 		m, err := parseModule(f)
 		if err != nil {
@@ -48,6 +49,7 @@ func parse(modules []file) (*parsed, error) {
 		}
 		errs = append(errs, allowedPackage(m, f.builtIn)...)
 		p.entrypoints = append(p.entrypoints, declaredEntrypoints(m)...)
+		sources[m] = nil
 		if !isCheck(m) {
 			continue
 		}
@@ -57,8 +59,13 @@ func parse(modules []file) (*parsed, error) {
 			errs = append(errs, at(CodeCheck, m.Package.Location, "check %s is defined already in %s", c.ID, first))
 		}
 		owners[c.ID] = f.path
+		sources[m] = c
 		p.checks = append(p.checks, c)
 	}
+	for m, own := range sources {
+		errs = append(errs, unasked(m, own, p.checks)...)
+	}
+	errs.sort()
 	slices.SortFunc(p.checks, func(a, b *Check) int { return strings.Compare(a.ID, b.ID) })
 	return p, errs.orNil()
 }
@@ -155,11 +162,6 @@ func fromOPA(err error, code string) (out Errors) {
 		}
 		out = append(out, converted)
 	}
-	slices.SortStableFunc(out, func(a, b *Error) int {
-		if a.File != b.File {
-			return strings.Compare(a.File, b.File)
-		}
-		return a.Row - b.Row
-	})
+	out.sort()
 	return out
 }

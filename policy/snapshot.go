@@ -31,6 +31,7 @@ type snapshot struct {
 	entrypoints []string
 	rules       func() map[string]place // by path, e.g. data.tiergate.verdict
 
+	verdicts        *known
 	pool            *host.Pool
 	module          *host.Module
 	verdict, broken int32
@@ -50,7 +51,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 		return nil, err
 	}
 	entrypoints := p.exports()
-	wasm, err := p.cachedWasm(ctx, opts.CacheDir, entrypoints)
+	wasm, err := p.cachedWasm(ctx, opts.CacheDir, append(entrypoints, brokenPath))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	}
 	s := &snapshot{
 		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: sync.OnceValue(p.places),
-		module: module, pool: host.NewPool(module, opts.Instances),
+		module: module, pool: host.NewPool(module, opts.Instances), verdicts: newKnown(opts.Verdicts),
 	}
 	s.verdict, _ = module.Entrypoint(Verdict)
 	s.broken, _ = module.Entrypoint(brokenPath)
@@ -97,15 +98,9 @@ func prepare(src *files) (*parsed, []byte, error) {
 	return p, data, nil
 }
 
-// exports are the entry points of the module: those that the rules declare, and ours.
+// exports are the entry points that callers may query: the verdict, and what else the rules declare.
 func (p *parsed) exports() []string {
-	entrypoints := p.entrypoints
-	for _, own := range []string{Verdict, brokenPath} {
-		if !slices.Contains(entrypoints, own) {
-			entrypoints = append(entrypoints, own)
-		}
-	}
-	return entrypoints
+	return slices.Compact(slices.Sorted(slices.Values(append(p.entrypoints, Verdict))))
 }
 
 func cmpErr(first, second error) error {

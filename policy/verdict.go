@@ -11,13 +11,12 @@ import (
 )
 
 // finish adds what the rules do not know: the groups to probe in full, the revision and the digest.
-func (s *snapshot) finish(w *work) (Decision, error) {
+func (s *snapshot) finish(w *work, key [sha256.Size]byte) (Decision, error) {
 	core, err := splitVerdict(w.result)
 	if err != nil {
 		return Decision{}, err
 	}
-	copy(w.keyed, s.digest[:])
-	d := Decision{Outcome: core.outcome, Revision: s.revision, Digest: digestText(sha256.Sum256(w.keyed))}
+	d := Decision{Outcome: core.outcome, Revision: s.revision, Digest: digestText(key)}
 	out := make([]byte, 0, len(w.result)+512)
 	out = append(append(append(out, `{"outcome":"`...), core.outcome...), `","checks":`...)
 	out = append(append(out, core.checks...), `,"probe":[`...)

@@ -55,8 +55,20 @@ judge(id, violations, unknown) := {
 
 judge(id, violations, unknown) := object.union(failure(id, violations), absent(unknown)) if {
 	count(violations) > 0
-	every violation in violations { is_string(violation.message) }
+	every violation in violations { proper(violation) }
 	every fact in unknown { is_string(fact) }
+}
+
+# What a violation says goes to clients as it is, so it must have the types that they expect.
+proper(violation) if {
+	is_string(violation.message)
+	is_string(object.get(violation, "fix", ""))
+	is_array(object.get(violation, "nodes", []))
+	every node in object.get(violation, "nodes", []) { is_string(node) }
+	group := object.get(violation, "group", {"kind": "", "ranks": []})
+	is_string(group.kind)
+	is_array(group.ranks)
+	every rank in group.ranks { is_number(rank) }
 }
 
 failure(id, violations) := {

@@ -25,10 +25,14 @@ var (
 	// ErrInput: the input is not JSON, or has a name twice in one object.
 	ErrInput = errors.New("input is not proper JSON")
 	// ErrLayout: the module does not lay out values as those of the OPA version that this program was built with.
-	ErrLayout = fmt.Errorf("module is not one of OPA's wasm ABI %d.%d, which this program was built for", abiVersion, abiMinor)
+	ErrLayout = fmt.Errorf("module is not one of OPA's wasm ABI %d.%d, which this program was built for",
+		abiVersion, abiMinor)
 	// ErrTrap: the module did something that WebAssembly forbids.
 	ErrTrap = errors.New("evaluation trapped")
 )
+
+// ErrCompile: wazero cannot make machine code of a module, or cannot read what it kept of it.
+var ErrCompile = errors.New("compile module")
 
 // Error is a failed evaluation.
 type Error struct {

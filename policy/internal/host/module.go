@@ -49,7 +49,7 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 	}
 	compiled, err := h.runtime.CompileModule(ctx, rewritten.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("compile module: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
 	m := &Module{
 		host: h, compiled: compiled, sites: rewritten.Sites, minPages: rewritten.MinPages,

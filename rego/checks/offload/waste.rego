@@ -32,6 +32,7 @@ violations contains {
 	"nodes": replica.nodes,
 	"fix": "place each replica on one host, or count on cpu_bytes_to_use being taken once per host",
 } if {
+	offload.native
 	some replica in input.replicas.spanning
 }
 

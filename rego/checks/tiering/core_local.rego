@@ -27,6 +27,7 @@ violations contains {
 	"nodes": [core.core_node, core.rank_node],
 	"fix": $"start this engine core on {core.rank_node} with the same /dev/shm, or remove secondary_tiers",
 } if {
+	input.transfer.tiered
 	some core in input.core.remote
 }
 

@@ -26,6 +26,7 @@ violations contains {
 	"message": $"mirror_source is set for groups that span nodes ({spanning}), but {hindrance}",
 	"fix": "place all ranks of a replica on one host with one /dev/shm, or use an engine and a configuration that mirror",
 } if {
+	mirror.requested
 	some hindrance in mirror.hindrances
 	spanning := mirror.spanning
 	spanning > 0

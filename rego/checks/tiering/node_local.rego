@@ -32,6 +32,7 @@ violations contains {
 	"nodes": group.nodes,
 	"fix": "place all ranks of a replica on one host with one /dev/shm, or remove secondary_tiers",
 } if {
+	input.transfer.tiered
 	some kind in ["tp", "pp", "pcp"]
 	some group in input.groups[kind].spanning
 }

@@ -1,0 +1,41 @@
+package policy
+
+import (
+	"crypto/sha256"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// maxKnownBytes keeps the verdicts on huge launches from filling the memory: with DefaultVerdicts of them it is 8 MiB.
+const maxKnownBytes = 8 << 10
+
+// known holds the latest verdicts of a revision by their digest. Equal digests mean equal verdicts, and equal launches come
+// in bunches: every pod of a group asks for itself, and a launcher asks again when it retries. It is part of the snapshot,
+// so that it ends with the revision. A nil known holds nothing.
+type known struct {
+	verdicts *lru.Cache[[sha256.Size]byte, Decision]
+}
+
+func newKnown(size int) *known {
+	if size < 0 {
+		return nil
+	}
+	verdicts, err := lru.New[[sha256.Size]byte, Decision](size)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return &known{verdicts}
+}
+
+func (k *known) get(key [sha256.Size]byte) (Decision, bool) {
+	if k == nil {
+		return Decision{}, false
+	}
+	return k.verdicts.Get(key)
+}
+
+func (k *known) add(key [sha256.Size]byte, d Decision) {
+	if k != nil && len(d.JSON) <= maxKnownBytes {
+		k.verdicts.Add(key, d)
+	}
+}
