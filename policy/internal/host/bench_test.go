@@ -67,8 +67,9 @@ func BenchmarkDecode(b *testing.B) {
 
 func checksLike() (sources []string, data []byte) {
 	var list, docs strings.Builder
-	for i, id := range strings.Fields("tiering.node_local tiering.core_local tiering.mirror tiering.config offload.config " +
-		"offload.waste parallel.config topology.ranks capacity.shm capacity.stale_regions consistency.versions consistency.config") {
+	for i, id := range strings.Fields("tiering.node_local tiering.core_local tiering.mirror tiering.config " +
+		"offload.config offload.waste parallel.config topology.ranks capacity.shm capacity.stale_regions " +
+		"consistency.versions consistency.config") {
 		sources = append(sources, fmt.Sprintf("package tiergate.checks.%s\n", id)+`
 default applies := false
 
@@ -97,7 +98,9 @@ result(id, true, violations, unknown) := data.checks[id].passed if {
 	count(violations) == 0
 	count(unknown) == 0
 }
-result(id, true, violations, unknown) := {"id": id, "outcome": "fail", "violations": violations} if count(violations) > 0
+result(id, true, violations, unknown) := {"id": id, "outcome": "fail", "violations": violations} if {
+	count(violations) > 0
+}
 result(id, true, violations, unknown) := {"id": id, "outcome": "unknown", "violations": [], "missing": unknown} if {
 	count(violations) == 0
 	count(unknown) > 0

@@ -73,8 +73,8 @@ func rulePath(function string) string {
 // callBuiltin runs a host function for the module. Its arguments are read straight from the module's values. A failure
 // is remembered and ends the evaluation as an error, whatever the rule made of the missing value.
 func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
-	if int(id) >= len(in.module.calls) {
-		panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("the module calls host function %d, which it did not name", id)}})
+	if int(id) >= len(in.module.calls) || in.module.calls[id].Func == nil {
+		panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("the module calls host function %d without a name", id)}})
 	}
 	b := in.module.calls[id]
 	operands := make([]*ast.Term, len(args))

@@ -14,9 +14,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/util"
 )
 
-// verdict is what became of a case: its kind, how it failed if it did, and what is remarkable.
+// verdict is what became of a case: its kind, and how it failed if it did.
 type verdict struct {
-	kind, failure, note string
+	kind, failure string
 }
 
 // judge compiles a case to WebAssembly and runs it.
@@ -26,15 +26,22 @@ func judge(ctx context.Context, h *Host, c suiteCase) verdict {
 		return verdict{kind: kindOf(c), failure: err.Error()}
 	}
 	v := verdict{kind: kindOf(c), failure: failureOf(c, got)}
-	want := strictError(ctx, c)
-	switch fault := got.fault; {
-	case got.err != nil:
-	case fault != nil && want == nil:
-		v.note = fmt.Sprintf("fault %q, which the interpreter does not see", fault)
-	case fault == nil && want != nil:
-		v.note = fmt.Sprintf("no fault, but the interpreter has %q", want)
+	if v.failure == "" && got.err == nil {
+		v.failure = compareFaults(got.fault, strictError(ctx, c))
 	}
 	return v
+}
+
+// compareFaults: there must be a fault exactly where the interpreter has an error in strict mode.
+func compareFaults(fault, strict error) string {
+	var evaluation *topdown.Error
+	switch found := errors.As(strict, &evaluation); {
+	case fault != nil && !found:
+		return fmt.Sprintf("fault %q, which the interpreter does not see", fault)
+	case fault == nil && found:
+		return fmt.Sprintf("no fault, but the interpreter has %q", strict)
+	}
+	return ""
 }
 
 func kindOf(c suiteCase) string {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -23,7 +24,10 @@ func TestDecode(t *testing.T) {
 		{"sets by text", `q := {"b", "a", [1], {"x": 1}, null, 2.5, 2}`, `[2,"a","b",2.5,[1],null,{"x":1}]`},
 		{"sets in sets", `q := {{3, 1}, {2}, set(), {{1}}}`, `[[1,3],[2],[[1]],[]]`},
 		{"empty", `q := [[], {}, set()]`, `[[],{},[]]`},
-		{"characters", `q := "\"\\/\b\f\n\r\t\u0001\u007fé€😀\u2028"`, `"\"\\/\u0008\u000c\n\r\t\u0001` + "\u007f" + `é€😀` + "\u2028\""},
+		{
+			"characters", `q := "\"\\/\b\f\n\r\t\u0001\u007fé€😀\u2028"`,
+			`"\"\\/\u0008\u000c\n\r\t\u0001` + "\u007fé€😀\u2028\"",
+		},
 		{"what is not UTF-8", `q := base64.decode("/2H/")`, `"` + "\ufffd" + `a` + "\ufffd" + `"`},
 		{"an escape after eight bytes", `q := "12345678\n12345678"`, `"12345678\n12345678"`},
 	} {
@@ -80,9 +84,15 @@ func FuzzDecode(f *testing.F) {
 	f.Add(number, uint32(0))
 	f.Add(append([]byte{tagString, 0, 0, 0, 2, 0, 0, 0, 12, 0, 0, 0}, "\"\xff"...), uint32(0))
 	// An array that contains itself twice, an object whose chain is a cycle, a set of itself.
-	f.Add([]byte{tagArray, 0, 0, 0, 12, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, uint32(0))
-	f.Add([]byte{tagObject, 0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0}, uint32(0))
-	f.Add([]byte{tagSet, 0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0}, uint32(0))
+	words := func(list ...uint32) (b []byte) {
+		for _, w := range list {
+			b = binary.LittleEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	f.Add(words(tagArray, 12, 2, 0, 0, 0, 0), uint32(0))
+	f.Add(words(tagObject, 16, 1, 3, 20, 0, 0, 20), uint32(0))
+	f.Add(words(tagSet, 16, 1, 3, 20, 0, 20), uint32(0))
 	f.Fuzz(func(t *testing.T, mem []byte, addr uint32) {
 		d := decoder{limit: 1 << 12}
 		if out, err := d.decode(mem, addr, nil); err == nil {

@@ -144,14 +144,16 @@ func TestLargeInputs(t *testing.T) {
 
 	_, _, err = in.Eval(t.Context(), 0, []byte("["+strings.Repeat(row, 150_000)+"1]"), nil)
 	require.ErrorIs(t, err, ErrMemory)
-	assert.Regexp(t, `^evaluation needs more memory than its maximum: the input alone needs \d+ of 256 pages of 64 KiB$`, err.Error())
+	want := `^evaluation needs more memory than its maximum: the input alone needs \d+ of 256 pages of 64 KiB$`
+	assert.Regexp(t, want, err.Error())
 }
 
 // FuzzEncode: the encoder takes exactly what strict JSON is, and the module's own parser makes the same value of it.
 func FuzzEncode(f *testing.F) {
 	for _, text := range []string{
-		sample, `{}`, `[]`, `"\u0000\ud83d\ude00"`, `{"a":{"b":[1,2.50,-0,1e5,123456789012345678901]},"":null}`, `{"a":1,"a":2}`,
-		"[true , false\n,null ]", `"\ud800"`, "1E400", `[[[[{"x":[{}]}]]]]`, `{"name0":0,"name1":1,"name2":2,"name3":3,"name4":4,"name5":5}`,
+		sample, `{}`, `[]`, `"\u0000\ud83d\ude00"`, `{"a":{"b":[1,2.50,-0,1e5,123456789012345678901]},"":null}`,
+		`{"a":1,"a":2}`, "[true , false\n,null ]", `"\ud800"`, "1E400", `[[[[{"x":[{}]}]]]]`,
+		`{"name0":0,"name1":1,"name2":2,"name3":3,"name4":4,"name5":5}`,
 	} {
 		f.Add([]byte(text))
 	}

@@ -26,15 +26,16 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestAbortMessages(t *testing.T) {
+	const assignment, insert = "var assignment conflict", "object insert conflict"
 	for message, want := range map[string]Error{
-		"a/b.rego:12:3: var assignment conflict":        {Kind: ErrConflict, File: "a/b.rego", Row: 12, Detail: "var assignment conflict"},
-		"conflict.rego:1:1: object insert conflict":     {Kind: ErrConflict, File: "conflict.rego", Row: 1, Detail: "object insert conflict"},
-		"conflict.rego:1:1: something else":             {Kind: ErrTrap, File: "conflict.rego", Row: 1, Detail: "something else"},
-		"file:///x/y.rego:4:9: var assignment conflict": {Kind: ErrConflict, File: "file:///x/y.rego", Row: 4, Detail: "var assignment conflict"},
-		"opa_malloc: failed":                            {Kind: ErrMemory, Detail: "opa_malloc: failed"},
-		"illegal value":                                 {Kind: ErrTrap, Detail: "illegal value"},
-		"opa_number_to_bf: invalid number":              {Kind: ErrTrap, Detail: "opa_number_to_bf: invalid number"},
-		"":                                              {Kind: ErrTrap},
+		"a/b.rego:12:3: " + assignment:        {Kind: ErrConflict, File: "a/b.rego", Row: 12, Detail: assignment},
+		"conflict.rego:1:1: " + insert:        {Kind: ErrConflict, File: "conflict.rego", Row: 1, Detail: insert},
+		"conflict.rego:1:1: other":            {Kind: ErrTrap, File: "conflict.rego", Row: 1, Detail: "other"},
+		"file:///x/y.rego:4:9: " + assignment: {Kind: ErrConflict, File: "file:///x/y.rego", Row: 4, Detail: assignment},
+		"opa_malloc: failed":                  {Kind: ErrMemory, Detail: "opa_malloc: failed"},
+		"illegal value":                       {Kind: ErrTrap, Detail: "illegal value"},
+		"opa_number_to_bf: invalid number":    {Kind: ErrTrap, Detail: "opa_number_to_bf: invalid number"},
+		"":                                    {Kind: ErrTrap},
 	} {
 		assert.Equal(t, want, *abortError(message), message)
 	}
@@ -73,10 +74,15 @@ some_rule := host(input.n)
 `}
 	in := loadModule(t, roomy, "{}", []string{"a/b/q", "a/b/each", "a/c/some_rule", "a/c/twice"}, sources...)
 	for entrypoint, want := range map[string]Error{
-		"a/b/q":         {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
-		"a/b/each":      {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
-		"a/c/some_rule": {Kind: ErrBuiltin, Rule: "data.a.c.host", Detail: "urlquery.encode: eval_type_error: urlquery.encode: operand 1 must be string but got number"},
-		"a/c/twice":     {Kind: ErrConflict, Rule: "data.a.c.twice", File: "m1.rego", Row: 7, Detail: "object insert conflict"},
+		"a/b/q":    {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
+		"a/b/each": {Kind: ErrBuiltin, Rule: "data.a.c.f", Detail: "arith_divide refused its arguments"},
+		"a/c/some_rule": {
+			Kind: ErrBuiltin, Rule: "data.a.c.host",
+			Detail: "urlquery.encode: eval_type_error: urlquery.encode: operand 1 must be string but got number",
+		},
+		"a/c/twice": {
+			Kind: ErrConflict, Rule: "data.a.c.twice", File: "m1.rego", Row: 7, Detail: "object insert conflict",
+		},
 	} {
 		t.Run(entrypoint, func(t *testing.T) {
 			id, _ := in.Entrypoint(entrypoint)

@@ -5,7 +5,9 @@ import "context"
 // Eval evaluates an entry point over a JSON input and appends the result as JSON to dst; defined is false where there
 // is none. An empty input is none at all. Errors are of type *Error; ErrInput says that the input is not JSON or has a
 // name twice in one object. Beyond growing dst a successful call allocates nothing.
-func (in *Instance) Eval(ctx context.Context, entrypoint int32, input, dst []byte) (out []byte, defined bool, err error) {
+func (in *Instance) Eval(
+	ctx context.Context, entrypoint int32, input, dst []byte,
+) (out []byte, defined bool, err error) {
 	in.begin(ctx)
 	defer in.end()
 	addr, end := uint32(0), in.heap
@@ -43,7 +45,8 @@ func (in *Instance) end() { in.eval.Context = context.Background() }
 const evalCtxBytes = 16
 
 // run evaluates over a value in memory, with the module's heap starting at end, and returns the address of the set of
-// results, which is empty where there is only one. It does what the module's own opa_eval does, without its parsing and printing.
+// results, which is empty where there is only one. It does what the module's own opa_eval does, without its parsing and
+// printing.
 func (in *Instance) run(entrypoint int32, input, end uint32) (uint32, error) {
 	evalCtx := end
 	if err := in.reserve(end, uint64(end)+evalCtxBytes, uint64(end)+evalCtxBytes); err != nil {

@@ -45,7 +45,8 @@ wrong := urlquery.encode(input.a) if true
 
 swallowed := "still an answer" if not input.a / (input.a - input.a)
 
-nested := json.unmarshal(concat("", array.concat(["[" | some _ in numbers.range(1, 1500)], ["]" | some _ in numbers.range(1, 1500)])))
+nested := json.unmarshal(concat("", [brackets, brackets, closing, closing]))
+closing := concat("", ["]" | some _ in numbers.range(1, 1000)])
 
 wide := [long | some _ in numbers.range(1, 1100)]
 long := concat("", ["0123456789abcdef" | some _ in numbers.range(1, 4096)])
@@ -58,8 +59,8 @@ patched := json.patch({}, array.concat([{"op": "add", "path": "a", "value": 1}],
 	for i := range 30 {
 		fmt.Fprintf(&b, "f%d(x) := y if {\n\tf%d(x)\n\ty := f%d(x)\n}\n", i+1, i, i)
 	}
-	for _, name := range strings.Fields("good endless hashes compares cascade memory deep conflict division wrong swallowed nested wide " +
-		"argument patched") {
+	for _, name := range strings.Fields("good endless hashes compares cascade memory deep conflict division wrong " +
+		"swallowed nested wide argument patched") {
 		entrypoints = append(entrypoints, "p/"+name)
 	}
 	return entrypoints, b.String()
@@ -69,15 +70,17 @@ var hostileWays = map[string]struct {
 	kind error
 	want string
 }{
-	"endless":   {ErrDeadline, "evaluation stopped at its deadline in data.p.endless"},
-	"hashes":    {ErrDeadline, "evaluation stopped at its deadline in data.p.h"},
-	"compares":  {ErrDeadline, "evaluation stopped at its deadline in data.p."},
-	"cascade":   {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
-	"memory":    {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
-	"deep":      {ErrStack, "evaluation nested too deeply"},
-	"conflict":  {ErrConflict, "m0.rego:22: evaluation gave conflicting values in data.p.conflict: var assignment conflict"},
-	"division":  {ErrBuiltin, "builtin function failed in data.p.division: arith_divide refused its arguments"},
-	"wrong":     {ErrBuiltin, "builtin function failed in data.p.wrong: urlquery.encode: eval_type_error: urlquery.encode: operand 1 must be string but got number"},
+	"endless":  {ErrDeadline, "evaluation stopped at its deadline in data.p.endless"},
+	"hashes":   {ErrDeadline, "evaluation stopped at its deadline in data.p.h"},
+	"compares": {ErrDeadline, "evaluation stopped at its deadline in data.p."},
+	"cascade":  {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
+	"memory":   {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
+	"deep":     {ErrStack, "evaluation nested too deeply"},
+	"conflict": {ErrConflict, "m0.rego:22: evaluation gave conflicting values in data.p.conflict: " +
+		"var assignment conflict"},
+	"division": {ErrBuiltin, "builtin function failed in data.p.division: arith_divide refused its arguments"},
+	"wrong": {ErrBuiltin, "builtin function failed in data.p.wrong: urlquery.encode: eval_type_error: " +
+		"urlquery.encode: operand 1 must be string but got number"},
 	"swallowed": {ErrBuiltin, "builtin function failed in data.p.swallowed: arith_divide refused its arguments"},
 	"nested":    {ErrStack, "evaluation nested too deeply: the result is nested deeper than 1000"},
 	"wide":      {ErrMemory, "evaluation needs more memory than its maximum: the result has more than 67108864 bytes"},
@@ -150,13 +153,14 @@ func TestBudget(t *testing.T) {
 func TestThousandHostile(t *testing.T) {
 	entrypoints, source := hostile()
 	limits := roomy
-	limits.MaxPages, limits.RetirePages, limits.Budget = 64, 16, 200_000
+	limits.MaxPages, limits.RetirePages, limits.Budget = 32, 16, 50_000
 	m := loadModule(t, limits, "{}", entrypoints, source)
 	p := NewPool(m, 1)
 	defer p.Close(t.Context()) //nolint:errcheck // frees
 	ids := make([]int32, 0, len(entrypoints))
 	for _, name := range entrypoints {
-		if id, _ := m.Entrypoint(name); name != "p/good" {
+		// Those two are slow, each for a while in Go.
+		if id, _ := m.Entrypoint(name); name != "p/good" && name != "p/patched" && name != "p/deep" {
 			ids = append(ids, id)
 		}
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -68,7 +69,7 @@ func (in *Instance) refill() {
 	case ctx.Err() != nil, limited && time.Now().After(at):
 		panic(abort{deadline(ctx)})
 	case in.budget < 0:
-		panic(abort{&Error{Kind: ErrBudget, Detail: "more than " + strconv.FormatInt(in.module.limits.Budget, 10) + " steps"}})
+		panic(abort{&Error{Kind: ErrBudget, Detail: fmt.Sprintf("more than %d steps", in.module.limits.Budget)}})
 	}
 	in.fuelLeft.Set(fuelSlice)
 }

@@ -27,7 +27,8 @@ size := count(input.text)
 
 func newPool(t *testing.T, limits Limits, size int) *Pool {
 	t.Helper()
-	return NewPool(loadModule(t, limits, "{}", []string{"p/double", "p/endless", "p/conflict", "p/size"}, poolPolicy), size)
+	entrypoints := []string{"p/double", "p/endless", "p/conflict", "p/size"}
+	return NewPool(loadModule(t, limits, "{}", entrypoints, poolPolicy), size)
 }
 
 // ask evaluates one of the entry points of poolPolicy.
@@ -165,8 +166,8 @@ func TestPoolSurvivesPanics(t *testing.T) {
 
 func TestEvaluationAllocatesNothing(t *testing.T) {
 	m := loadModule(t, roomy, `{"constant":{"a":[1,2,3],"b":"text"}}`, []string{"p/q"}, `package p
-q := {"sets": {x | some x in input.list}, "list": input.list, "keys": {[x]: x | some x in input.list}, "constant": data.constant,
-	"text": [$"number {x}\n" | some x in input.list]}`)
+q := {"sets": {x | some x in input.list}, "list": input.list, "keys": {[x]: x | some x in input.list},
+	"constant": data.constant, "text": [$"number {x}\n" | some x in input.list]}`)
 	p := NewPool(m, 1)
 	defer p.Close(t.Context()) //nolint:errcheck // frees
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -131,8 +131,10 @@ func sampleDocument() (string, string) {
 	const numbers = `[-1,-0,0,2147483647,2147483648,-2147483648,-2147483649,9007199254740993,18446744073709551616,` +
 		`1.0,-0.5,1e3,1E-2,12.5e+7]`
 	text := `{"text":["","a b","\"\\\/\b\f\n\r\t\u0001","\u00e9\u20AC\ud83d\ude00","é€😀"],"numbers":` + numbers +
-		`,"null":null,"true":true,"false":false,"empty":[{},[]],"many":[` + many + `],"names":{` + strings.Join(names, ",") + `}}`
-	printed := `{"empty":[{},[]],"false":false,"many":[` + many + `],"names":{` + strings.Join(sorted, ",") + `},"null":null,` +
-		`"numbers":` + numbers + `,"text":["","a b","\"\\/\u0008\u000c\n\r\t\u0001","é€😀","é€😀"],"true":true}`
+		`,"null":null,"true":true,"false":false,"empty":[{},[]],"many":[` + many +
+		`],"names":{` + strings.Join(names, ",") + `}}`
+	printed := `{"empty":[{},[]],"false":false,"many":[` + many + `],"names":{` + strings.Join(sorted, ",") +
+		`},"null":null,"numbers":` + numbers +
+		`,"text":["","a b","\"\\/\u0008\u000c\n\r\t\u0001","é€😀","é€😀"],"true":true}`
 	return text, printed
 }

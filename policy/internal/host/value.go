@@ -44,7 +44,9 @@ func (in *Instance) readValue(addr uint32) (ast.Value, error) {
 
 var (
 	errBounds    = &Error{Kind: ErrTrap, Detail: "a value points beyond the memory"}
-	errArguments = &Error{Kind: ErrMemory, Detail: fmt.Sprintf("the arguments of a host function exceed %d bytes", readBytes)}
+	errArguments = &Error{
+		Kind: ErrMemory, Detail: fmt.Sprintf("the arguments of a host function exceed %d bytes", readBytes),
+	}
 )
 
 func (r *valueReader) value(addr uint32, depth int) (ast.Value, error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Compile returns the WebAssembly module of Rego v1 sources, named m0.rego, m1.rego and so on, with the given entry points.
+// Compile returns the WebAssembly module of Rego v1 sources, named m0.rego, m1.rego and so on, with the given entry
+// points.
 func Compile(tb testing.TB, entrypoints []string, sources ...string) []byte {
 	tb.Helper()
 	b := &bundle.Bundle{Data: map[string]any{}}

@@ -21,7 +21,8 @@ func (m *rewriter) readData(body []byte) error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	if m.minPages > m.opts.MaxPages {
-		return fmt.Errorf("%w: its data needs %d pages of memory, the limit is %d", ErrUnsupported, m.minPages, m.opts.MaxPages)
+		return fmt.Errorf("%w: its data needs %d pages of memory, the limit is %d",
+			ErrUnsupported, m.minPages, m.opts.MaxPages)
 	}
 	return nil
 }

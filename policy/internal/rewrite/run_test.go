@@ -42,8 +42,9 @@ func start(t *testing.T, wasm []byte) *running {
 		r.aborts = append(r.aborts, int32(stack[0]))
 	})
 	provide("opa_println", 1, nil, func(api.Module, []uint64) {})
+	i32 := []api.ValueType{api.ValueTypeI32}
 	for arity := range 5 {
-		provide(fmt.Sprintf("opa_builtin%d", arity), arity+2, []api.ValueType{api.ValueTypeI32}, func(m api.Module, s []uint64) {
+		provide(fmt.Sprintf("opa_builtin%d", arity), arity+2, i32, func(m api.Module, s []uint64) {
 			r.sites = append(r.sites, m.ExportedGlobal(SiteExport).Get())
 			r.operands = append(r.operands, slices.Clone(s))
 			s[0] = r.answer

@@ -60,7 +60,8 @@ func TestStringHash(t *testing.T) {
 // TestStringHashSpreads: tables take the lowest bits; no bucket may get many of names that differ in few characters.
 func TestStringHashSpreads(t *testing.T) {
 	for _, form := range []string{
-		"%d", "n%d", "name%d", "rank%04d", "%08d", "node-%05d.cluster.example", "a long and equal beginning %d and an equal end",
+		"%d", "n%d", "name%d", "rank%04d", "%08d", "node-%05d.cluster.example",
+		"a long and equal beginning %d and an equal end",
 	} {
 		const names, buckets = 20_000, 1 << 15
 		var load [buckets]int
