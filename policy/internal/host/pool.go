@@ -36,9 +36,11 @@ func NewPool(m *Module, size int) *Pool {
 // Eval evaluates on the next free instance and appends the result to dst. It waits for one as long as ctx allows. An
 // undefined result is reported by defined being false.
 func (p *Pool) Eval(ctx context.Context, entrypoint int32, input, dst []byte) (out []byte, defined bool, err error) {
-	// An evaluation never blocks, so goroutines that only evaluate would starve those that read the network; yielding
-	// here once cuts the tail latency of a saturated service several times.
-	runtime.Gosched()
+	// An evaluation never blocks, so goroutines that only evaluate would starve those that read the network; where others
+	// evaluate too, yielding here once cuts the tail latency of a saturated service several times.
+	if len(p.free) < cap(p.free) {
+		runtime.Gosched()
+	}
 	in, err := p.take(ctx)
 	if err != nil {
 		return dst, false, err
