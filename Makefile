@@ -1,4 +1,4 @@
-# The two commands of a newcomer are in README.md; this file names what they and CI do.
+# README.md has the two commands of a newcomer; the rest is what CI and releases call.
 .PHONY: build test lint rules fuzz bench
 
 build:
@@ -16,3 +16,24 @@ rules:
 	go run ./cmd/tiergate policy fmt --check rego
 	go run ./cmd/tiergate policy check
 	go run ./cmd/tiergate policy test
+
+# Every fuzz target for FUZZTIME, one after the other.
+FUZZTIME ?= 1m
+fuzz:
+	@for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+# Prints what the project promises beside what it does, with the peers in the same run. Takes some minutes; numbers are
+# worth something only on a machine that does nothing else.
+bench: build
+	go build -o bin/echodecode ./bench/cmd/echodecode
+	go build -modfile=tools/go.mod -o bin/opa github.com/open-policy-agent/opa
+	go run ./bench/cmd/table
+	go run ./bench/cmd/load
+	go run ./bench/cmd/load -same
+	go run ./bench/cmd/start
+	go test -run '^$$' -bench 'Collection|Evaluation|Encode|Decode' ./policy/internal/host

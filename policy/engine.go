@@ -14,7 +14,7 @@ import (
 const (
 	DefaultMaxPages = 1024 // 64 MiB
 	// DefaultVerdicts is how many verdicts are remembered.
-	DefaultVerdicts = 1024
+	DefaultVerdicts = 512
 	// DefaultBudget is some seconds of steps, far beyond any launch; it ends what has no deadline.
 	DefaultBudget = 1 << 31
 )

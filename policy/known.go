@@ -6,8 +6,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// maxKnownBytes keeps the verdicts on huge launches from filling the memory: with DefaultVerdicts of them it is 8 MiB.
-const maxKnownBytes = 8 << 10
+// maxKnownBytes keeps the verdicts on huge launches from filling the memory: with DefaultVerdicts of them it is 16 MiB.
+const maxKnownBytes = 32 << 10
 
 // known holds the latest verdicts of a revision by their digest. Equal digests mean equal verdicts, and equal launches come
 // in bunches: every pod of a group asks for itself, and a launcher asks again when it retries. It is part of the snapshot,

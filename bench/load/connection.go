@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,9 @@ type Request struct {
 	// Addr is host:port, Path the target.
 	Addr, Path string
 	Body       []byte
+	// Vary is a run of zeros in Body, e.g. 00000000, in whose place every request has a number of its own, so that no two
+	// are equal; empty sends the same request again and again.
+	Vary string
 }
 
 func (r Request) bytes() []byte {
@@ -29,11 +33,25 @@ var (
 	errClosing   = errors.New("the server closes connections")
 )
 
-// connection sends the same request again and again.
+// connection sends one request again and again.
 type connection struct {
 	net.Conn
 	in      *bufio.Reader
 	request []byte
+	// number is the part of request that varies.
+	number []byte
+}
+
+// sent numbers the requests of the whole process.
+var sent atomic.Uint64
+
+// renumber puts the next number into the request.
+func (c *connection) renumber() {
+	n := sent.Add(1)
+	for i := len(c.number) - 1; i >= 0; i-- {
+		c.number[i] = byte('0' + n%10)
+		n /= 10
+	}
 }
 
 // dial connects; every read and write after that fails at the deadline.
@@ -46,12 +64,21 @@ func dial(ctx context.Context, r Request, deadline time.Time) (*connection, erro
 	if err := conn.SetDeadline(deadline); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &connection{Conn: conn, in: bufio.NewReaderSize(conn, 64<<10), request: r.bytes()}, nil
+	c := &connection{Conn: conn, in: bufio.NewReaderSize(conn, 64<<10), request: r.bytes()}
+	if r.Vary != "" {
+		at := bytes.Index(c.request, []byte(r.Vary))
+		if at < 0 {
+			return nil, errors.Join(fmt.Errorf("the request has no %q to vary", r.Vary), conn.Close())
+		}
+		c.number = c.request[at : at+len(r.Vary)]
+	}
+	return c, nil
 }
 
 // exchange sends the request and reads the response, whose body it appends to keep unless that is nil. Any status but
 // 200 is an error.
 func (c *connection) exchange(keep *[]byte) error {
+	c.renumber()
 	if _, err := c.Write(c.request); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,4 +113,25 @@ func TestPercentile(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, percentile(c.values, c.p), "%d of %v", c.p, c.values)
 	}
+}
+
+// TestVary: with Vary no two requests are equal, over all connections.
+func TestVary(t *testing.T) {
+	var seen sync.Map
+	var repeated atomic.Int64
+	r := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if _, again := seen.LoadOrStore(string(body), true); again {
+			repeated.Add(1)
+		}
+		io.WriteString(w, "ok")
+	})
+	r.Body, r.Vary = []byte(`{"id":"engine-0000000"}`), "0000000"
+	_, err := Run(context.Background(), r, Plan{Connections: 3, Duration: 50 * time.Millisecond})
+	require.NoError(t, err)
+	assert.Zero(t, repeated.Load())
+
+	r.Vary = "9999"
+	_, err = Run(context.Background(), r, Plan{Connections: 1, Duration: time.Millisecond})
+	require.ErrorContains(t, err, `the request has no "9999" to vary`)
 }

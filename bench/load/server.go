@@ -83,7 +83,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for retry := time.NewTicker(20 * time.Millisecond); ; {
+	for retry := time.NewTicker(2 * time.Millisecond); ; {
 		response, err := http.DefaultClient.Do(request)
 		if err == nil {
 			_ = response.Body.Close()
@@ -101,6 +101,9 @@ func (s *Server) ready(ctx context.Context) error {
 		}
 	}
 }
+
+// Pid is the id of the process.
+func (s *Server) Pid() int { return s.command.Process.Pid }
 
 // Stop kills the process, which has no state to save, and waits for its end.
 func (s *Server) Stop() error {

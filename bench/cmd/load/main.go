@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -22,7 +23,7 @@ type options struct {
 	rounds              int
 	plan                load.Plan
 	variant             string
-	strict              bool
+	same, strict        bool
 }
 
 func main() {
@@ -35,6 +36,7 @@ func main() {
 	flag.DurationVar(&o.plan.Warmup, "warmup", 500*time.Millisecond, "how long a turn runs before it is measured")
 	flag.DurationVar(&o.plan.Duration, "duration", 4*time.Second, "how long a turn is measured")
 	flag.StringVar(&o.variant, "launch", string(bench.OK), "ok, bad or spread: how the workers are placed")
+	flag.BoolVar(&o.same, "same", false, "send equal launches, whose verdicts Tiergate remembers, not ones of different engines")
 	flag.BoolVar(&o.strict, "strict", false, "exit with 1 if a requirement is not met")
 	flag.Parse()
 
@@ -70,6 +72,9 @@ func run(ctx context.Context, o options) (err error) {
 // measure gives each server its turns at one size and takes the median of each number.
 func measure(ctx context.Context, targets [3]target, workers int, o options) (load.Row, error) {
 	launch := bench.Document(workers, bench.Variant(o.variant))
+	if !o.same {
+		launch = bytes.Replace(launch, []byte(`"id":"engine-a"`), []byte(`"id":"engine-`+vary+`"`), 1)
+	}
 	var rates [3][]float64
 	var p50s, p99s [3][]time.Duration
 	for range o.rounds {

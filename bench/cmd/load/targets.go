@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,8 +25,15 @@ func (t target) request(launch []byte) load.Request {
 	if t.enveloped {
 		body = append(append([]byte(`{"input":`), launch...), '}')
 	}
-	return load.Request{Addr: t.server.Addr, Path: t.path, Body: body}
+	r := load.Request{Addr: t.server.Addr, Path: t.path, Body: body}
+	if bytes.Contains(body, []byte(vary)) {
+		r.Vary = vary
+	}
+	return r
 }
+
+// vary stands in the engine id of launches that are to differ.
+const vary = "000000000"
 
 // start starts Tiergate, OPA and the echo server, in this order, and makes sure that they decide. The function that
 // it returns stops what was started, also after an error.
