@@ -40,12 +40,16 @@ func (p *parsed) cachedWasm(ctx context.Context, dir string, entrypoints []strin
 	return wasm, nil
 }
 
-// checkedWasm type-checks and compiles.
+// checkedWasm type-checks and compiles, at the same time, since a start waits for both. What the check finds comes first:
+// it says more.
 func (p *parsed) checkedWasm(ctx context.Context, entrypoints []string) ([]byte, error) {
-	if err := p.typeCheck(); err != nil {
+	checked := make(chan error, 1)
+	go func() { checked <- p.typeCheck() }()
+	wasm, compileErr := p.compileWasm(ctx, entrypoints)
+	if err := <-checked; err != nil {
 		return nil, err
 	}
-	return p.compileWasm(ctx, entrypoints)
+	return wasm, compileErr
 }
 
 // key is over everything that the checks and the module depend on.

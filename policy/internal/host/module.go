@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/tiergate/tiergate/policy/internal/rewrite"
 )
@@ -47,7 +49,7 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 	if !rewritten.Complete {
 		return nil, fmt.Errorf("rewrite module: %w: it lacks the functions of OPA's runtime", rewrite.ErrUnsupported)
 	}
-	compiled, err := h.runtime.CompileModule(ctx, rewritten.Bytes)
+	compiled, err := h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), rewritten.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
