@@ -54,6 +54,14 @@ type part struct {
 	// entry. Queries are compiled into eval. Without a name section every function is taken for a rule.
 	rule    bool
 	metered bool // its loops have fuel checks
+	// last are the two instructions before the present one, results the local variable with the set of results in eval.
+	last    [2]instruction
+	results uint32
+}
+
+type instruction struct {
+	op     byte
+	target uint32
 }
 
 // function copies one body with what this package adds to it.
@@ -77,6 +85,7 @@ func (m *rewriter) function(index uint32, code []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.last = [2]instruction{p.last[1], {op, target}}
 	}
 	return p.finish(), r.err
 }
@@ -119,9 +128,12 @@ func (m *rewriter) adorn(p *part, op byte, target uint32, start, end int) error 
 		if target >= m.globals {
 			return fmt.Errorf("%w: it uses global %d of %d", ErrUnsupported, target, m.globals)
 		}
+	case op == opI32Store && p.name == evalFunction:
+		p.findResults(target)
 	case op != opCall || !p.rule:
-	case m.known && p.name == evalFunction && m.names[target] == setAddFunction:
+	case p.addsResult(m.names[target]):
 		p.replace(start, end, m.resultNote(target))
+		m.results = true
 	case m.hostCalls[target] != "":
 		p.insert(start, m.siteNote(m.addSite(p.name, m.hostCalls[target])))
 	case m.nullable[target] != "":

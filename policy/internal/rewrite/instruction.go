@@ -2,9 +2,9 @@ package rewrite
 
 import "fmt"
 
-// instruction passes over one instruction with its immediates and returns its opcode and, for a call or an access to a
-// local or global, the index. It knows the MVP, sign extension, saturating conversion and bulk memory, which is all
-// that OPA's compiler and its C runtime use; any other opcode is refused rather than skipped by guess.
+// instruction passes over one instruction with its immediates and returns its opcode with the index of what it calls or
+// accesses, or the offset of a load or store. It knows the MVP, sign extension, saturating conversion and bulk memory,
+// which is all that OPA's compiler and its C runtime use; any other opcode is refused rather than skipped by guess.
 func (r *reader) instruction() (op byte, index uint32, err error) {
 	op = r.byte()
 	switch {
@@ -22,7 +22,7 @@ func (r *reader) instruction() (op byte, index uint32, err error) {
 		r.u32()
 	case op >= 0x28 && op <= 0x3e: // loads and stores: alignment, offset
 		r.u32()
-		r.u32()
+		index = r.u32()
 	case op == 0x3f || op == 0x40: // memory.size, memory.grow
 		r.byte()
 	case op == opI32Const:

@@ -6,6 +6,22 @@ const (
 	evalFunction   = "eval"
 )
 
+// findResults looks at `context.result = results`, with which eval begins; context is its parameter.
+func (p *part) findResults(offset uint32) {
+	if offset == resultOffset && p.last[0] == (instruction{opLocalGet, 0}) && p.last[1].op == opLocalGet {
+		p.results = p.last[1].target
+	}
+}
+
+// resultOffset is the place of the result in the runtime's opa_eval_ctx_t {input, data, result, entrypoint}.
+const resultOffset = 8
+
+// addsResult tells whether a call of the named function puts something into the set of results; eval may build other
+// sets.
+func (p *part) addsResult(name string) bool {
+	return name == setAddFunction && p.results != 0 && p.last[0] == (instruction{opLocalGet, p.results})
+}
+
 // resultNote replaces a call of opa_set_add(set, result) in eval by
 //
 //	if first == 0 { first = result } else { opa_set_add(set, first); opa_set_add(set, result) }

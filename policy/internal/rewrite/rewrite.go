@@ -103,7 +103,7 @@ func Rewrite(wasm []byte, opts Options) (*Module, error) {
 		}
 		out = appendSection(out, s.id, body)
 	}
-	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites, Complete: m.known}, nil
+	return &Module{Bytes: out, MinPages: m.minPages, Sites: m.sites, Complete: m.known && m.results}, nil
 }
 
 func (m *rewriter) section(s section) ([]byte, error) {

@@ -29,6 +29,8 @@ type rewriter struct {
 	memo *memo
 	// known is true where the functions of OPA's runtime that are changed by name are there.
 	known bool
+	// results is true where the set of results was found.
+	results bool
 }
 
 const newGlobals = 6
