@@ -33,7 +33,8 @@ func TestDerivedPlacement(t *testing.T) {
 		{"uni", engineOf("uni", 1, 1, 1, 1), letters("A"), SourceOneHost, "A"},
 		{
 			"one host listed as two containers", engineOf("mp", 2, 1, 1, 1),
-			[]v1.Node{fullNode("A", "boot-1", "0:27"), fullNode("B", "boot-1", "0:27")}, SourceOneHost, "A A",
+			[]v1.Node{fullNode("A", "boot-1", "0:27"), fullNode("B", "boot-1", "0:27")},
+			SourceOneHost, "A A",
 		},
 		{"blocks", engineOf("mp", 2, 1, 2, 1).with(nnodes(2)), letters("AB"), SourceBlocks, "A A B B"},
 		{"blocks over TP", engineOf("mp", 4, 1, 1, 1).with(nnodes(2)), letters("AB"), SourceBlocks, "A A B B"},
@@ -174,7 +175,8 @@ func TestAssumptions(t *testing.T) {
 		{"the one host of mp", &v1.Launch{Nodes: []v1.Node{bareNode("A")}}, engineOf("mp", 2, 1, 1, 1), StageLaunch, nil},
 		{
 			"workers that say one node", &v1.Launch{Workers: []v1.Worker{{Rank: 0, Node: "A"}, {Rank: 1, Node: "A"}}},
-			engineOf("ray", 2, 1, 1, 1), StageLaunch, []string{"node A: " + bare},
+			engineOf("ray", 2, 1, 1, 1), StageLaunch,
+			[]string{"node A: " + bare},
 		},
 		{"nothing is assumed of containers", &v1.Launch{Nodes: []v1.Node{hostNode("A"), hostNode("B")}}, two, StageLaunch, nil},
 		{"nor at registration", &v1.Launch{Nodes: []v1.Node{bareNode("A"), bareNode("B")}}, two, StageRegistration, nil},

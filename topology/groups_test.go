@@ -130,14 +130,20 @@ func TestDecodeRulesAgreeWithoutPrefillContext(t *testing.T) {
 
 func TestProbeGroups(t *testing.T) {
 	assert.Equal(t, []v1.Group{
-		{Kind: TP, Ranks: []int64{0, 1}}, {Kind: TP, Ranks: []int64{2, 3}},
-		{Kind: TP, Ranks: []int64{4, 5}}, {Kind: TP, Ranks: []int64{6, 7}},
-		{Kind: PCP, Ranks: []int64{0, 2}}, {Kind: PCP, Ranks: []int64{1, 3}},
-		{Kind: PCP, Ranks: []int64{4, 6}}, {Kind: PCP, Ranks: []int64{5, 7}},
+		{Kind: TP, Ranks: []int64{0, 1}},
+		{Kind: TP, Ranks: []int64{2, 3}},
+		{Kind: TP, Ranks: []int64{4, 5}},
+		{Kind: TP, Ranks: []int64{6, 7}},
+		{Kind: PCP, Ranks: []int64{0, 2}},
+		{Kind: PCP, Ranks: []int64{1, 3}},
+		{Kind: PCP, Ranks: []int64{4, 6}},
+		{Kind: PCP, Ranks: []int64{5, 7}},
 	}, ProbeGroups(engineOf("mp", 2, 2, 1, 2)), "groups of one rank prove nothing, DP groups need no proof")
 	assert.Equal(t, []v1.Group{
-		{Kind: TP, Ranks: []int64{0, 1}}, {Kind: TP, Ranks: []int64{2, 3}},
-		{Kind: PP, Ranks: []int64{0, 2}}, {Kind: PP, Ranks: []int64{1, 3}},
+		{Kind: TP, Ranks: []int64{0, 1}},
+		{Kind: TP, Ranks: []int64{2, 3}},
+		{Kind: PP, Ranks: []int64{0, 2}},
+		{Kind: PP, Ranks: []int64{1, 3}},
 	}, ProbeGroups(engineOf("mp", 2, 1, 2, 1)), "TP comes before PP")
 	assert.Empty(t, ProbeGroups(engineOf("uni", 1, 1, 1, 4)), "one worker has nobody to share with")
 	assert.Empty(t, ProbeGroups(engineOf("mp", 0, 1, 2, 1)), "a size below 1")

@@ -76,55 +76,66 @@ func TestBadNodes(t *testing.T) {
 		want   InputError
 	}{
 		{
-			"an id twice", v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), bareNode("gpu-b"), bareNode("gpu-a")}},
+			"an id twice",
+			v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), bareNode("gpu-b"), bareNode("gpu-a")}},
 			InputError{
 				CodeDuplicateNode, "/nodes/2/id",
 				`node id "gpu-a" is already that of /nodes/0; ids must differ: merge the entries or rename one`, "",
 			},
 		},
 		{
-			"no id", v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), {}}},
+			"no id",
+			v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), {}}},
 			InputError{CodeEmptyNodeID, "/nodes/1/id", "the node id is empty; give each node an id of its own, such as its name", ""},
 		},
 		{
-			"a worker elsewhere", v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), bareNode("gpu-b")}, Workers: workers("gpu-a", "gpu-bb")},
+			"a worker elsewhere",
+			v1.Launch{Nodes: []v1.Node{bareNode("gpu-a"), bareNode("gpu-b")}, Workers: workers("gpu-a", "gpu-bb")},
 			InputError{
 				CodeUnknownNode, "/workers/1/node",
 				`node "gpu-bb" is not among the 2 listed nodes; did you mean "gpu-b"? Otherwise add it to nodes`, "gpu-b",
 			},
 		},
 		{
-			"a core elsewhere", v1.Launch{Nodes: []v1.Node{bareNode("gpu-a")}, Core: &v1.Core{Node: "head"}},
+			"a core elsewhere",
+			v1.Launch{Nodes: []v1.Node{bareNode("gpu-a")}, Core: &v1.Core{Node: "head"}},
 			InputError{
 				CodeUnknownNode, "/core/node", `node "head" is not among the 1 listed nodes; add it to nodes or correct the id`, "",
 			},
 		},
 		{
-			"a worker without a node", v1.Launch{Workers: workers("gpu-a", "")},
+			"a worker without a node",
+			v1.Launch{Workers: workers("gpu-a", "")},
 			InputError{CodeEmptyNodeID, "/workers/1/node", "the node id is empty; give each node an id of its own, such as its name", ""},
 		},
 		{
-			"a worker without one of the listed nodes", v1.Launch{Nodes: letters("A"), Workers: workers("")},
+			"a worker without one of the listed nodes",
+			v1.Launch{Nodes: letters("A"), Workers: workers("")},
 			InputError{CodeEmptyNodeID, "/workers/0/node", "the node id is empty; give each node an id of its own, such as its name", ""},
 		},
 		{
-			"a core without a node", v1.Launch{Core: &v1.Core{}},
+			"a core without a node",
+			v1.Launch{Core: &v1.Core{}},
 			InputError{CodeEmptyNodeID, "/core/node", "the node id is empty; give each node an id of its own, such as its name", ""},
 		},
 		{
-			"no limit written as -1", v1.Launch{Nodes: sized(func(n *v1.Node) { n.Memory.LimitBytes = pointer(-1) })},
+			"no limit written as -1",
+			v1.Launch{Nodes: sized(func(n *v1.Node) { n.Memory.LimitBytes = pointer(-1) })},
 			InputError{CodeNegativeBytes, "/nodes/0/memory/limit_bytes", "-1 bytes; " + negative, ""},
 		},
 		{
-			"total below 0", v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.TotalBytes = pointer(-2) })},
+			"total below 0",
+			v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.TotalBytes = pointer(-2) })},
 			InputError{CodeNegativeBytes, "/nodes/0/shm/total_bytes", "-2 bytes; " + negative, ""},
 		},
 		{
-			"free below 0", v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.FreeBytes = pointer(-3) })},
+			"free below 0",
+			v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.FreeBytes = pointer(-3) })},
 			InputError{CodeNegativeBytes, "/nodes/0/shm/free_bytes", "-3 bytes; " + negative, ""},
 		},
 		{
-			"a file below 0", v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.StaleRegions = []v1.StaleRegion{{}, {Bytes: -4}} })},
+			"a file below 0",
+			v1.Launch{Nodes: sized(func(n *v1.Node) { n.Shm.StaleRegions = []v1.StaleRegion{{}, {Bytes: -4}} })},
 			InputError{CodeNegativeBytes, "/nodes/0/shm/stale_regions/1/bytes", "-4 bytes; " + negative, ""},
 		},
 	} {

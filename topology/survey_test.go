@@ -44,15 +44,18 @@ func TestSpanningGroups(t *testing.T) {
 		{"PP2 TP2", engineOf("ray", 2, 1, 2, 1), "AABB", []string{"pp[0 2]", "pp[1 3]"}, []int64{0, 1, 2, 3}},
 		{"PP2 TP2", engineOf("ray", 2, 1, 2, 1), "ABAB", []string{"tp[0 1]", "tp[2 3]"}, []int64{0, 1, 2, 3}},
 		{
-			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AAAAAAAB", []string{"pcp[5 7]", "pp[3 7]", "tp[6 7]"},
+			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AAAAAAAB",
+			[]string{"pcp[5 7]", "pp[3 7]", "tp[6 7]"},
 			[]int64{3, 5, 6, 7},
 		},
 		{
-			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AAAABBBB", []string{"pp[0 4]", "pp[1 5]", "pp[2 6]", "pp[3 7]"},
+			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AAAABBBB",
+			[]string{"pp[0 4]", "pp[1 5]", "pp[2 6]", "pp[3 7]"},
 			[]int64{0, 1, 2, 3, 4, 5, 6, 7},
 		},
 		{
-			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AABBAABB", []string{"pcp[0 2]", "pcp[1 3]", "pcp[4 6]", "pcp[5 7]"},
+			"PP2 PCP2 TP2", engineOf("ray", 2, 2, 2, 1), "AABBAABB",
+			[]string{"pcp[0 2]", "pcp[1 3]", "pcp[4 6]", "pcp[5 7]"},
 			[]int64{0, 1, 2, 3, 4, 5, 6, 7},
 		},
 		{"PP3 TP3", engineOf("ray", 3, 1, 3, 1), "AAAAAAAAB", []string{"pp[2 5 8]", "tp[6 7 8]"}, []int64{2, 5, 6, 7, 8}},
@@ -123,19 +126,27 @@ func TestOpenGroupsNameWhatIsMissing(t *testing.T) {
 		missing []string
 	}{
 		{
-			"one boot id only", []v1.Node{fullNode("A", "boot-1", "0:27"), bareNode("B")}, StageLaunch,
+			"one boot id only",
+			[]v1.Node{fullNode("A", "boot-1", "0:27"), bareNode("B")},
+			StageLaunch,
 			[]string{"boot_id and shm.device of node B"},
 		},
 		{
-			"no device", []v1.Node{fullNode("A", "boot-1", "0:27"), {ID: "B", BootID: "boot-1"}}, StageLaunch,
+			"no device",
+			[]v1.Node{fullNode("A", "boot-1", "0:27"), {ID: "B", BootID: "boot-1"}},
+			StageLaunch,
 			[]string{"shm.device of node B"},
 		},
 		{
-			"two containers with a host's /dev/shm", []v1.Node{hostNode("A"), hostNode("B")}, StageLaunch,
+			"two containers with a host's /dev/shm",
+			[]v1.Node{hostNode("A"), hostNode("B")},
+			StageLaunch,
 			[]string{"boot_id and shm.device of node A", "boot_id and shm.device of node B"},
 		},
 		{
-			"unread facts at registration", []v1.Node{fullNode("A", "", "0:27"), fullNode("B", "boot-1", "0:27")}, StageRegistration,
+			"unread facts at registration",
+			[]v1.Node{fullNode("A", "", "0:27"), fullNode("B", "boot-1", "0:27")},
+			StageRegistration,
 			[]string{"boot_id of node A"},
 		},
 	} {

@@ -13,8 +13,10 @@ import (
 func TestYAMLValues(t *testing.T) {
 	for _, test := range []struct{ name, yaml, json string }{
 		{"numbers that JSON spells alike", "[1, -2, 1.50, 1e3, 99999999999999999999, 1e999]", `[1,-2,1.50,1e3,99999999999999999999,1e999]`},
-		{"numbers that only YAML has", "[0x1F, 0o17, 017, 0b11, +5, 1_000, .5, 2., 0xFFFFFFFFFFFFFFFF]",
-			`[31,15,15,3,5,1000,0.5,2,18446744073709551615]`},
+		{
+			"numbers that only YAML has", "[0x1F, 0o17, 017, 0b11, +5, 1_000, .5, 2., 0xFFFFFFFFFFFFFFFF]",
+			`[31,15,15,3,5,1000,0.5,2,18446744073709551615]`,
+		},
 		{"booleans", "[true, False, TRUE]", `[true,false,true]`},
 		{"words of YAML 1.1 are strings", "[yes, no, on, off, y]", `["yes","no","on","off","y"]`},
 		{"null", "[null, ~, ]", `[null,null]`},
@@ -25,8 +27,10 @@ func TestYAMLValues(t *testing.T) {
 		{"block scalars", "a: |\n  x\n  y\nb: >-\n  x\n  y\n", `{"a":"x\ny\n","b":"x y"}`},
 		{"aliases", "a: &x {k: &y [1]}\nb: *x\nc: *y\n", `{"a":{"k":[1]},"b":{"k":[1]},"c":[1]}`},
 		{"aliased key", "a: &x k\n*x : 1\n", `{"a":"k","k":1}`},
-		{"merge: own keys win, earlier mappings win", "a: &a {k: 1, m: 1}\nb: &b {m: 2, n: 2}\nc: {k: 0, <<: [*a, *b]}\nd: {<<: *b}\n",
-			`{"a":{"k":1,"m":1},"b":{"m":2,"n":2},"c":{"k":0,"m":1,"n":2},"d":{"m":2,"n":2}}`},
+		{
+			"merge: own keys win, earlier mappings win", "a: &a {k: 1, m: 1}\nb: &b {m: 2, n: 2}\nc: {k: 0, <<: [*a, *b]}\nd: {<<: *b}\n",
+			`{"a":{"k":1,"m":1},"b":{"m":2,"n":2},"c":{"k":0,"m":1,"n":2},"d":{"m":2,"n":2}}`,
+		},
 		{"a quoted merge key is a key", `{"<<": 1}`, `{"<<":1}`},
 		{"an alias may be used again after its anchor is closed", "[&a [1], *a, *a]", `[[1],[1],[1]]`},
 	} {
@@ -190,8 +194,11 @@ func TestSplit(t *testing.T) {
 		{"no newline at the end", "a: 1\n---\nb: 2", []string{"a: 1\n", "---\nb: 2"}, []int{1, 2}},
 		{"content beside the marker", "--- {a: 1}\n--- # two\nb: 2\n", []string{"--- {a: 1}\n", "--- # two\nb: 2\n"}, []int{1, 2}},
 		{"empty documents", "---\n# only this\n---\na: 1\n---\n---\n\n", []string{"---\na: 1\n"}, []int{3}},
-		{"comments and directives in front", "# c\n%YAML 1.2\n---\na: 1\n...\n---\nb: 2\n",
-			[]string{"# c\n%YAML 1.2\n---\na: 1\n...\n", "---\nb: 2\n"}, []int{1, 6}},
+		{
+			"comments and directives in front", "# c\n%YAML 1.2\n---\na: 1\n...\n---\nb: 2\n",
+			[]string{"# c\n%YAML 1.2\n---\na: 1\n...\n", "---\nb: 2\n"},
+			[]int{1, 6},
+		},
 		{"no marker: indented, longer, or in a word", "a: |\n  ---\nb---: 1\n---c: 2\n", []string{"a: |\n  ---\nb---: 1\n---c: 2\n"}, []int{1}},
 		{"lines ended as on Windows", "a: 1\r\n---\r\nb: 2\r\n", []string{"a: 1\r\n", "---\r\nb: 2\r\n"}, []int{1, 2}},
 		{"nothing", "", nil, nil},

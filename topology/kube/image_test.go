@@ -37,10 +37,18 @@ func TestCommands(t *testing.T) {
 		c    container
 		want [][]string
 	}{
-		{"a command of its own", pod{}, container{Image: "vllm-openai", Command: []string{"a"}, Args: args},
-			[][]string{{"a", "--model", "m"}}},
-		{"the server's image", pod{}, container{Image: "vllm/vllm-openai:v0.27.0", Args: args},
-			[][]string{args, {"vllm", "serve", "--model", "m"}}},
+		{
+			"a command of its own",
+			pod{},
+			container{Image: "vllm-openai", Command: []string{"a"}, Args: args},
+			[][]string{{"a", "--model", "m"}},
+		},
+		{
+			"the server's image",
+			pod{},
+			container{Image: "vllm/vllm-openai:v0.27.0", Args: args},
+			[][]string{args, {"vllm", "serve", "--model", "m"}},
+		},
 		{"the server's image alone", pod{}, container{Image: "vllm/vllm-openai"}, [][]string{nil, {"vllm", "serve"}}},
 		{"another image of vLLM", pod{}, container{Image: "my-vllm:1", Args: args}, [][]string{args, {"vllm", "serve", "--model", "m"}}},
 		{"another image of vLLM alone", pod{}, container{Image: "my-vllm:1"}, [][]string{nil}},

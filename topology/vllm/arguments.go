@@ -121,18 +121,24 @@ func (s *scanner) option(token string) {
 	id, negated := findFlag(name)
 	switch {
 	case id == flagAmbiguous:
-		s.refuse(topology.Refusal{Setting: name, Value: value, Reason: "ambiguous option: it could match several flags",
-			Fix: "write the flag in full"})
+		s.refuse(topology.Refusal{
+			Setting: name, Value: value, Reason: "ambiguous option: it could match several flags",
+			Fix: "write the flag in full",
+		})
 	case id == flagUnknown:
 		if base := strings.TrimRight(name, "0123456789"); base != name && isAlias(base) {
-			s.refuse(topology.Refusal{Setting: name, Reason: "unrecognized arguments: " + name,
-				Fix: "write " + base + " " + name[len(base):]})
+			s.refuse(topology.Refusal{
+				Setting: name, Reason: "unrecognized arguments: " + name,
+				Fix: "write " + base + " " + name[len(base):],
+			})
 		}
 		s.wants = !assigned && takesValue(name)
 	case flags[id].kind == boolean:
 		if assigned {
-			s.refuse(topology.Refusal{Setting: name, Value: s.Reveal(value),
-				Reason: "ignored explicit argument: the flag takes no value", Fix: "write " + name + " alone"})
+			s.refuse(topology.Refusal{
+				Setting: name, Value: s.Reveal(value),
+				Reason: "ignored explicit argument: the flag takes no value", Fix: "write " + name + " alone",
+			})
 			return
 		}
 		s.set(id, occurrence{spelled: name, on: !negated})
@@ -151,8 +157,10 @@ func (s *scanner) set(id flagID, o occurrence) {
 	o.given, o.at = true, s.tokens[s.i].at
 	if reason, fix := fault(flags[id].kind, o); reason != "" && !shell.IsUnknown(o.value) {
 		o.refused = true
-		s.refuse(topology.Refusal{Check: flags[id].check, Setting: o.spelled, Value: shorten(o.value), Reason: reason,
-			Fix: fix})
+		s.refuse(topology.Refusal{
+			Check: flags[id].check, Setting: o.spelled, Value: shorten(o.value), Reason: reason,
+			Fix: fix,
+		})
 	}
 	s.flags[id] = o
 }
@@ -195,8 +203,10 @@ func (s *scanner) rest(tokens []token) {
 	for _, token := range tokens {
 		name, _, _ := strings.Cut(token.text, "=")
 		if id, _ := findFlag(name); isOption(token.text) && id >= 0 {
-			s.refuse(topology.Refusal{Setting: name, Reason: "unrecognized arguments: flags after -- are positional",
-				Fix: "move it before --"})
+			s.refuse(topology.Refusal{
+				Setting: name, Reason: "unrecognized arguments: flags after -- are positional",
+				Fix: "move it before --",
+			})
 		}
 	}
 }

@@ -138,8 +138,10 @@ func (b *builder) contradict(setting, field string, o occurrence) {
 // fail keeps the first contradiction.
 func (b *builder) fail(setting, detail string) {
 	if b.err == nil {
-		b.err = &Error{Code: CodeContradiction, Pointer: "/" + strings.ReplaceAll(setting, ".", "/"),
-			Detail: detail + "; remove one of them or make them equal"}
+		b.err = &Error{
+			Code: CodeContradiction, Pointer: "/" + strings.ReplaceAll(setting, ".", "/"),
+			Detail: detail + "; remove one of them or make them equal",
+		}
 	}
 }
 
@@ -159,9 +161,11 @@ func (b *builder) dataBackend() {
 	case reason != "":
 		b.unresolve(flags[flagDataBackend].setting, reason)
 	case o.given && o.value != "mp" && o.value != "ray":
-		b.refuse(topology.Refusal{Check: checkParallel, Setting: o.spelled, Value: shorten(o.value),
+		b.refuse(topology.Refusal{
+			Check: checkParallel, Setting: o.spelled, Value: shorten(o.value),
 			Reason: "data_parallel_backend can only be ray or mp",
-			Fix:    "write " + o.spelled + " mp or " + o.spelled + " ray"})
+			Fix:    "write " + o.spelled + " mp or " + o.spelled + " ray",
+		})
 	case o.given:
 		b.engine.DataBackend = o.value
 	}
@@ -202,8 +206,10 @@ func (b *builder) envInt(name, setting, check string) (*int64, bool) {
 	}
 	n, ok := parseInt(text)
 	if !ok {
-		b.refuse(topology.Refusal{Check: check, Setting: name, Value: shorten(text),
-			Reason: "the variable is not a number", Fix: "set " + name + " to a whole number or remove it"})
+		b.refuse(topology.Refusal{
+			Check: check, Setting: name, Value: shorten(text),
+			Reason: "the variable is not a number", Fix: "set " + name + " to a whole number or remove it",
+		})
 		b.unresolve(setting, "the value of "+name+" cannot be read")
 		return nil, false
 	}

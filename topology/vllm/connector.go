@@ -89,8 +89,10 @@ func (b *builder) refuseKey(path string, v *value, reason string) {
 	if v != nil {
 		shown = shorten(string(v.canonical(nil, true)))
 	}
-	b.refuse(topology.Refusal{Check: checkOffload, Setting: path, Value: shown, Reason: reason,
-		Fix: "correct " + path + " or remove it"})
+	b.refuse(topology.Refusal{
+		Check: checkOffload, Setting: path, Value: shown, Reason: reason,
+		Fix: "correct " + path + " or remove it",
+	})
 }
 
 // specOf is the offloading spec of a connector, and whether its keys are known. vLLM loads a spec by its module only

@@ -25,53 +25,85 @@ func TestPublishedCommands(t *testing.T) {
 		command []string
 		want    string
 	}{
-		"vllm 54415": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "2", "--nnodes", "2", "--node-rank",
+		"vllm 54415": {[]string{
+			"vllm", "serve", "m", "--tensor-parallel-size", "2", "--nnodes", "2", "--node-rank",
 			"0", "--master-addr", "gpu-a",
-			"--distributed-executor-backend", "mp", "--kv-transfer-config", fsTier("4144029696")}, "tp=2 nnodes=2 " +
+			"--distributed-executor-backend", "mp", "--kv-transfer-config", fsTier("4144029696"),
+		}, "tp=2 nnodes=2 " +
 			"executor=mp " + tier + "(4144029696)"},
-		"vllm 53474, tiers": {[]string{"vllm", "serve", "m", "-tp", "4", "-dp", "2", "--data-parallel-size-local", "1",
+		"vllm 53474, tiers": {[]string{
+			"vllm", "serve", "m", "-tp", "4", "-dp", "2", "--data-parallel-size-local", "1",
 			"--nnodes", "2", "--node-rank", "0",
-			"--master-addr", "gpu-a", "--kv-transfer-config", fsTier("34359738368")}, "tp=4 dp=2 local=1 nnodes=2 " +
+			"--master-addr", "gpu-a", "--kv-transfer-config", fsTier("34359738368"),
+		}, "tp=4 dp=2 local=1 nnodes=2 " +
 			"" + tier + "(34359738368)"},
-		"vllm 53474, CPU": {[]string{"vllm", "serve", "m", "--tensor-parallel-size=8", "--nnodes=2", "--node-rank=0",
+		"vllm 53474, CPU": {[]string{
+			"vllm", "serve", "m", "--tensor-parallel-size=8", "--nnodes=2", "--node-rank=0",
 			"--master-addr=gpu-a",
-			"--kv-transfer-config", offloading(`{"cpu_bytes_to_use":68719476736}`)}, "tp=8 nnodes=2 " +
+			"--kv-transfer-config", offloading(`{"cpu_bytes_to_use":68719476736}`),
+		}, "tp=8 nnodes=2 " +
 			"OffloadingConnector/CPUOffloadingSpec*(68719476736)"},
-		"vllm 53042": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--data-parallel-size", "4",
-			"--data-parallel-size-local", "1",
-			"--nnodes", "4", "--node-rank", "0", "--master-addr", "node-0", "--kv-offloading-size", "200"},
-			"tp=4 dp=4 local=1 nnodes=4 OffloadingConnector/CPUOffloadingSpec*(214748364800)"},
-		"vllm offloading guide": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2",
-			"--node-rank",
-			"0", "--kv-offloading-size",
-			"10", "--kv-transfer-config", `{"kv_connector_extra_config":{"spec_name":"TieringOffloadingSpec",` +
-				`"secondary_tiers":[{"type":"fs","root_dir":"/x"}]}}`},
-			"tp=4 nnodes=2 " + tier + "(10737418240)"},
-		"vllm 17564": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2",
+		"vllm 53042": {
+			[]string{
+				"vllm", "serve", "m", "--tensor-parallel-size", "4", "--data-parallel-size", "4",
+				"--data-parallel-size-local", "1",
+				"--nnodes", "4", "--node-rank", "0", "--master-addr", "node-0", "--kv-offloading-size", "200",
+			},
+			"tp=4 dp=4 local=1 nnodes=4 OffloadingConnector/CPUOffloadingSpec*(214748364800)",
+		},
+		"vllm offloading guide": {
+			[]string{
+				"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2",
+				"--node-rank",
+				"0", "--kv-offloading-size",
+				"10", "--kv-transfer-config", `{"kv_connector_extra_config":{"spec_name":"TieringOffloadingSpec",` +
+					`"secondary_tiers":[{"type":"fs","root_dir":"/x"}]}}`,
+			},
+			"tp=4 nnodes=2 " + tier + "(10737418240)",
+		},
+		"vllm 17564": {[]string{
+			"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "2",
 			"--kv-transfer-config",
 			`{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{` +
 				`"kv_connector":"NixlConnector","kv_role":"kv_both"},` +
-				fsTier("17179869184") + `]}}`}, "tp=4 nnodes=2 MultiConnector NixlConnector " + tier + "(17179869184)"},
-		"vllm 43420": {[]string{"python", "-m", "vllm.entrypoints.openai.api_server", "--model", "m",
-			"--tensor-parallel-size", "4", "--data-parallel-size", "2",
-			"--data-parallel-backend", "ray", "--data-parallel-size-local", "1", "--distributed-executor-backend",
-			"ray"},
-			"tp=4 dp=2 local=1 dpbackend=ray executor=ray"},
-		"vllm 48720": {[]string{"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "4", "--node-rank",
+				fsTier("17179869184") + `]}}`,
+		}, "tp=4 nnodes=2 MultiConnector NixlConnector " + tier + "(17179869184)"},
+		"vllm 43420": {
+			[]string{
+				"python", "-m", "vllm.entrypoints.openai.api_server", "--model", "m",
+				"--tensor-parallel-size", "4", "--data-parallel-size", "2",
+				"--data-parallel-backend", "ray", "--data-parallel-size-local", "1", "--distributed-executor-backend",
+				"ray",
+			},
+			"tp=4 dp=2 local=1 dpbackend=ray executor=ray",
+		},
+		"vllm 48720": {[]string{
+			"vllm", "serve", "m", "--tensor-parallel-size", "4", "--nnodes", "4", "--node-rank",
 			"3", "--master-addr", "node-0",
-			"--distributed-executor-backend=mp", "--headless"}, "tp=4 nnodes=4 rank=3 headless=true executor=mp"},
-		"vllm 58290": {[]string{"vllm", "serve", "m", "--tensor_parallel_size", "8", "--nnodes", "2",
-			"--node-rank", "1", "--headless"}, "tp=8 nnodes=2 rank=1 headless=true"},
-		"vllm 62930": {[]string{"vllm", "serve", "m", "-tp", "2", "-pp", "2", "-n", "2", "-r", "0",
-			"--kv-transfer-config", fsTier("8")}, "tp=2 pp=2 nnodes=2 " + tier + "(8)"},
-		"vllm 26877": {[]string{"vllm", "serve", "m", "-tp", "8", "-dcp", "8", "--kv-transfer-config",
-			fsTier("8")}, "tp=8 dcp=8 " + tier + "(8)"},
-		"vllm 19448": {[]string{"vllm", "serve", "m", "--tensor_parallel_size", "1", "--kv-transfer-config",
-			`{"kv_connector":"DynamoNixlConnector"}`}, "DynamoNixlConnector"},
+			"--distributed-executor-backend=mp", "--headless",
+		}, "tp=4 nnodes=4 rank=3 headless=true executor=mp"},
+		"vllm 58290": {[]string{
+			"vllm", "serve", "m", "--tensor_parallel_size", "8", "--nnodes", "2",
+			"--node-rank", "1", "--headless",
+		}, "tp=8 nnodes=2 rank=1 headless=true"},
+		"vllm 62930": {[]string{
+			"vllm", "serve", "m", "-tp", "2", "-pp", "2", "-n", "2", "-r", "0",
+			"--kv-transfer-config", fsTier("8"),
+		}, "tp=2 pp=2 nnodes=2 " + tier + "(8)"},
+		"vllm 26877": {[]string{
+			"vllm", "serve", "m", "-tp", "8", "-dcp", "8", "--kv-transfer-config",
+			fsTier("8"),
+		}, "tp=8 dcp=8 " + tier + "(8)"},
+		"vllm 19448": {[]string{
+			"vllm", "serve", "m", "--tensor_parallel_size", "1", "--kv-transfer-config",
+			`{"kv_connector":"DynamoNixlConnector"}`,
+		}, "DynamoNixlConnector"},
 		"vllm 24498": {[]string{"vllm", "serve", "m", "--kv-transfer-config", offloading(`{"block_size":64,` +
 			`"num_cpu_blocks":1000}`)}, "OffloadingConnector/CPUOffloadingSpec*"},
-		"LMCache 4309": {[]string{"vllm", "serve", "m", "--kv-offloading-size", "1", "--kv-offloading-backend",
-			"native"}, "OffloadingConnector/CPUOffloadingSpec*(1073741824)"},
+		"LMCache 4309": {[]string{
+			"vllm", "serve", "m", "--kv-offloading-size", "1", "--kv-offloading-backend",
+			"native",
+		}, "OffloadingConnector/CPUOffloadingSpec*(1073741824)"},
 		"LWS on GPUs": {[]string{"sh", "-c", "bash multi-node-serving.sh leader " +
 			"--ray_cluster_size=$(LWS_GROUP_SIZE); python3 -m vllm.entrypoints.openai.api_server --port 8080 --model " +
 			"m --tensor-parallel-size 8 --pipeline_parallel_size 2"}, "tp=8 pp=2"},
@@ -80,12 +112,14 @@ func TestPublishedCommands(t *testing.T) {
 			"--kv-transfer-config '" + fsTier("8") + "'"}, "tp=2 pp=2 executor=ray " + tier + "(8)"},
 		"llm-d, tiers": {[]string{"/bin/bash", "-c", "exec vllm serve \\\n  m \\\n  --tensor-parallel-size=2 \\\n  " +
 			"--kv-transfer-config '" + fsTier("8") + "'\n"}, "tp=2 " + tier + "(8)"},
-		"LWS guide of vLLM": {[]string{"sh", "-c", "vllm serve m --tensor-parallel-size 8 --pipeline-parallel-size " +
-			"$(LWS_GROUP_SIZE) --nnodes $(LWS_GROUP_SIZE) --node-rank $(LWS_WORKER_INDEX) --master-addr " +
-			"$(LWS_LEADER_ADDRESS) --distributed-executor-backend mp --port 8080 --kv-transfer-config " +
-			"'" + fsTier("8") + "'"},
+		"LWS guide of vLLM": {
+			[]string{"sh", "-c", "vllm serve m --tensor-parallel-size 8 --pipeline-parallel-size " +
+				"$(LWS_GROUP_SIZE) --nnodes $(LWS_GROUP_SIZE) --node-rank $(LWS_WORKER_INDEX) --master-addr " +
+				"$(LWS_LEADER_ADDRESS) --distributed-executor-backend mp --port 8080 --kv-transfer-config " +
+				"'" + fsTier("8") + "'"},
 			"tp=8 pp=2 nnodes=2 executor=mp " + tier + "(8)\nunresolved engine.node_rank: $LWS_WORKER_INDEX is set " +
-				"only when the container starts"},
+				"only when the container starts",
+		},
 		"llm-d, wide EP": {[]string{"/bin/bash", "-c", `FIRST=$((${LWS_WORKER_INDEX:-0} * LOCAL_DP))
 exec vllm serve \
   m \
@@ -102,21 +136,27 @@ exec vllm serve \
 `}, "dp=16 local=8 hybrid=true NixlConnector\n" +
 			"unresolved engine.data_start_rank: $((${LWS_WORKER_INDEX:-0} * LOCAL_DP)) cannot be computed: " +
 			"$LWS_WORKER_INDEX is set only when the container starts"},
-		"KServe's template": {[]string{"/bin/bash", "-c", `if [ "$RDMA" = true ]; then export NCCL_IB_DISABLE=0; fi
+		"KServe's template": {
+			[]string{"/bin/bash", "-c", `if [ "$RDMA" = true ]; then export NCCL_IB_DISABLE=0; fi
 START=$(( ${LWS_WORKER_INDEX:-0} * 8 ))
 eval "vllm serve /mnt/models --port 8000 --data-parallel-size 32 --data-parallel-size-local 8 \
   --data-parallel-start-rank $START ${TP:+-tp $TP} --headless"`},
 			"dp=32 local=8 headless=true\nunresolved engine.data_start_rank: $((${LWS_WORKER_INDEX:-0} * 8)) cannot " +
 				"be computed: " +
-				"$LWS_WORKER_INDEX is set only when the container starts"},
-		"quotes that a shell ate": {[]string{"vllm", "serve", "m", "--kv-transfer-config",
-			"{kv_connector:OffloadingConnector," +
-				"kv_role:kv_both}"},
+				"$LWS_WORKER_INDEX is set only when the container starts",
+		},
+		"quotes that a shell ate": {
+			[]string{
+				"vllm", "serve", "m", "--kv-transfer-config",
+				"{kv_connector:OffloadingConnector," +
+					"kv_role:kv_both}",
+			},
 			"\nunresolved engine.kv_transfer: its value cannot be read\nrefused by offload.config: " +
 				"--kv-transfer-config " +
 				"{kv_connector:OffloadingConnector,kv_role:kv_both}: not JSON: invalid character 'k' at start of " +
 				"value, at byte 1; give the keys and texts " +
-				"their double quotes back; a shell takes them away unless the whole value is in single quotes"},
+				"their double quotes back; a shell takes them away unless the whole value is in single quotes",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			launch := &v1.Launch{Engine: v1.Engine{Command: tt.command, Env: group, EnvUnknown: later}}

@@ -58,8 +58,10 @@ func isTransfer(name string) bool {
 func (a *arguments) setDotted(head, keys, text string, missing bool) {
 	name := head + "." + keys
 	if missing {
-		a.refuse(topology.Refusal{Check: checkOffload, Setting: name, Reason: "a dotted key needs a value",
-			Fix: "give " + name + " a value"})
+		a.refuse(topology.Refusal{
+			Check: checkOffload, Setting: name, Reason: "a dotted key needs a value",
+			Fix: "give " + name + " a value",
+		})
 		return
 	}
 	v := dottedValue(text, strings.HasSuffix(keys, "+"))

@@ -36,9 +36,11 @@ func (b *builder) executor() {
 	case !e.ExecutorGiven:
 		e.Executor = b.defaultExecutor()
 	case !slices.Contains(executors, e.Executor) && !strings.Contains(e.Executor, "."):
-		b.refuse(topology.Refusal{Check: checkParallel, Setting: o.spelled, Value: shorten(e.Executor),
+		b.refuse(topology.Refusal{
+			Check: checkParallel, Setting: o.spelled, Value: shorten(e.Executor),
 			Reason: "it is no executor that vLLM knows and no import path of one",
-			Fix:    "choose mp, ray, uni or external_launcher, or give the path of an Executor class"})
+			Fix:    "choose mp, ray, uni or external_launcher, or give the path of an Executor class",
+		})
 	}
 }
 

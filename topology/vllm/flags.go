@@ -54,7 +54,7 @@ type flag struct {
 type valueKind int
 
 const (
-	words valueKind = iota
+	_ valueKind = iota // words, which are kept as they are
 	// boolean flags take no value.
 	boolean
 	integer
@@ -64,42 +64,76 @@ const (
 )
 
 var flags = [flagCount]flag{
-	flagTensor: {name: "--tensor-parallel-size", unique: "--te", alias: "-tp", unalias: "-t",
-		setting: topology.SettingTensor, kind: integer},
-	flagPipeline: {name: "--pipeline-parallel-size", unique: "--pi", alias: "-pp", unalias: "-pp",
-		setting: topology.SettingPipeline, kind: integer},
-	flagPrefillContext: {name: "--prefill-context-parallel-size", unique: "--prefill-c", alias: "-pcp", unalias: "-pc",
-		setting: topology.SettingPrefillContext, kind: integer},
-	flagDecodeContext: {name: "--decode-context-parallel-size", unique: "--dec", alias: "-dcp", unalias: "-dcp",
-		setting: topology.SettingDecodeContext, kind: integer},
-	flagData: {name: "--data-parallel-size", unique: "--data-parallel-size", alias: "-dp", unalias: "-dp",
-		setting: topology.SettingData, kind: integer},
-	flagDataLocal: {name: "--data-parallel-size-local", unique: "--data-parallel-size-", alias: "-dpl", unalias: "-dpl",
-		setting: topology.SettingDataLocal, kind: integer},
-	flagDataRank: {name: "--data-parallel-rank", unique: "--data-parallel-ra", alias: "-dpn", unalias: "-dpn",
-		setting: topology.SettingDataRank, kind: integer},
-	flagDataStartRank: {name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr",
-		unalias: "-dpr", setting: topology.SettingDataStartRank, kind: integer},
+	flagTensor: {
+		name: "--tensor-parallel-size", unique: "--te", alias: "-tp", unalias: "-t",
+		setting: topology.SettingTensor, kind: integer,
+	},
+	flagPipeline: {
+		name: "--pipeline-parallel-size", unique: "--pi", alias: "-pp", unalias: "-pp",
+		setting: topology.SettingPipeline, kind: integer,
+	},
+	flagPrefillContext: {
+		name: "--prefill-context-parallel-size", unique: "--prefill-c", alias: "-pcp", unalias: "-pc",
+		setting: topology.SettingPrefillContext, kind: integer,
+	},
+	flagDecodeContext: {
+		name: "--decode-context-parallel-size", unique: "--dec", alias: "-dcp", unalias: "-dcp",
+		setting: topology.SettingDecodeContext, kind: integer,
+	},
+	flagData: {
+		name: "--data-parallel-size", unique: "--data-parallel-size", alias: "-dp", unalias: "-dp",
+		setting: topology.SettingData, kind: integer,
+	},
+	flagDataLocal: {
+		name: "--data-parallel-size-local", unique: "--data-parallel-size-", alias: "-dpl", unalias: "-dpl",
+		setting: topology.SettingDataLocal, kind: integer,
+	},
+	flagDataRank: {
+		name: "--data-parallel-rank", unique: "--data-parallel-ra", alias: "-dpn", unalias: "-dpn",
+		setting: topology.SettingDataRank, kind: integer,
+	},
+	flagDataStartRank: {
+		name: "--data-parallel-start-rank", unique: "--data-parallel-st", alias: "-dpr",
+		unalias: "-dpr", setting: topology.SettingDataStartRank, kind: integer,
+	},
 	// With an unknown backend it is the placement that is unknown, as it is with an unknown number of local replicas.
-	flagDataBackend: {name: "--data-parallel-backend", unique: "--data-parallel-b", alias: "-dpb", unalias: "-dpb",
-		setting: topology.SettingDataLocal},
-	flagHybridLB: {name: "--data-parallel-hybrid-lb", unique: "--data-parallel-h", alias: "-dph", unalias: "-dph",
-		kind: boolean, negative: true},
-	flagExternalLB: {name: "--data-parallel-external-lb", unique: "--data-parallel-e", alias: "-dpe", unalias: "-dpe",
-		kind: boolean, negative: true},
-	flagNnodes: {name: "--nnodes", unique: "--nn", alias: "-n", unalias: "-n",
-		setting: topology.SettingNnodes, kind: integer},
-	flagNodeRank: {name: "--node-rank", unique: "--nod", alias: "-r", unalias: "-r",
-		setting: topology.SettingNodeRank, kind: integer},
-	flagExecutor: {name: "--distributed-executor-backend", unique: "--distributed-e",
-		setting: topology.SettingExecutor},
+	flagDataBackend: {
+		name: "--data-parallel-backend", unique: "--data-parallel-b", alias: "-dpb", unalias: "-dpb",
+		setting: topology.SettingDataLocal,
+	},
+	flagHybridLB: {
+		name: "--data-parallel-hybrid-lb", unique: "--data-parallel-h", alias: "-dph", unalias: "-dph",
+		kind: boolean, negative: true,
+	},
+	flagExternalLB: {
+		name: "--data-parallel-external-lb", unique: "--data-parallel-e", alias: "-dpe", unalias: "-dpe",
+		kind: boolean, negative: true,
+	},
+	flagNnodes: {
+		name: "--nnodes", unique: "--nn", alias: "-n", unalias: "-n",
+		setting: topology.SettingNnodes, kind: integer,
+	},
+	flagNodeRank: {
+		name: "--node-rank", unique: "--nod", alias: "-r", unalias: "-r",
+		setting: topology.SettingNodeRank, kind: integer,
+	},
+	flagExecutor: {
+		name: "--distributed-executor-backend", unique: "--distributed-e",
+		setting: topology.SettingExecutor,
+	},
 	flagHeadless: {name: "--headless", unique: "--hea", kind: boolean},
-	flagTransfer: {name: "--kv-transfer-config", unique: "--kv-t",
-		setting: topology.SettingTransfer},
-	flagOffloadingSize: {name: "--kv-offloading-size", unique: "--kv-offloading-s",
-		setting: topology.SettingTransfer, check: checkOffload, kind: gibibytes},
-	flagOffloadingBackend: {name: "--kv-offloading-backend", unique: "--kv-offloading-b",
-		setting: topology.SettingTransfer, check: checkOffload, kind: backend},
+	flagTransfer: {
+		name: "--kv-transfer-config", unique: "--kv-t",
+		setting: topology.SettingTransfer,
+	},
+	flagOffloadingSize: {
+		name: "--kv-offloading-size", unique: "--kv-offloading-s",
+		setting: topology.SettingTransfer, check: checkOffload, kind: gibibytes,
+	},
+	flagOffloadingBackend: {
+		name: "--kv-offloading-backend", unique: "--kv-offloading-b",
+		setting: topology.SettingTransfer, check: checkOffload, kind: backend,
+	},
 	flagConfig: {name: "--config", unique: "--config"},
 }
 

@@ -25,8 +25,10 @@ func TestNothingIsExecuted(t *testing.T) {
 			`"$(touch touched)"`,
 		"exec vllm serve m &> touched", "vllm serve m | tee touched", "cat > touched <<EOF\nEOF\nvllm serve m",
 	} {
-		for _, command := range [][]string{{"sh", "-c", text}, {"vllm", "serve", text}, {"vllm", "serve", "m", "-tp",
-			text}} {
+		for _, command := range [][]string{{"sh", "-c", text}, {"vllm", "serve", text}, {
+			"vllm", "serve", "m", "-tp",
+			text,
+		}} {
 			_, err := Resolve(&v1.Launch{Engine: v1.Engine{Command: command}})
 			require.NoError(t, err)
 			assert.NoFileExists(t, filepath.Join(dir, "touched"), text)

@@ -86,8 +86,10 @@ func find(launch *v1.Launch, env *shell.Env) ([]shell.Program, error) {
 
 // unreadable is the error for a script that cannot be followed.
 func unreadable(failure *shell.Error) *Error {
-	e := &Error{Code: CodeScript, Pointer: "/engine/command", Line: failure.Line, Column: failure.Column,
-		Detail: failure.Detail + "; correct the script"}
+	e := &Error{
+		Code: CodeScript, Pointer: "/engine/command", Line: failure.Line, Column: failure.Column,
+		Detail: failure.Detail + "; correct the script",
+	}
 	if failure.TooLarge {
 		e.Code = CodeTooLarge
 		e.Detail = failure.Detail + "; put the engine's own command into the launch"
@@ -112,7 +114,9 @@ func noEngine(seen []string) *Error {
 	if len(seen) > most {
 		list += fmt.Sprintf(" and %d more", len(seen)-most)
 	}
-	return &Error{Code: CodeNoEngine, Pointer: "/engine/command", err: ErrNoEngine,
+	return &Error{
+		Code: CodeNoEngine, Pointer: "/engine/command", err: ErrNoEngine,
 		Detail: "no engine command: looked for " + searched + ", and saw " + list +
-			"; give the engine's own command, or its fields without a command"}
+			"; give the engine's own command, or its fields without a command",
+	}
 }

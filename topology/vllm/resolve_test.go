@@ -16,8 +16,10 @@ func TestEngineCommands(t *testing.T) {
 		"a path":             {"/opt/venv/bin/vllm", "serve", "m", "-tp", "2"},
 		"the module":         {"python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m", "-tp", "2"},
 		"the module, joined": {"python3.12", "-mvllm.entrypoints.openai.api_server", "-tp", "2"},
-		"python's options": {"/usr/bin/python", "-u", "-X", "dev", "-W", "ignore", "-m",
-			"vllm.entrypoints.openai.api_server", "-tp", "2"},
+		"python's options": {
+			"/usr/bin/python", "-u", "-X", "dev", "-W", "ignore", "-m",
+			"vllm.entrypoints.openai.api_server", "-tp", "2",
+		},
 		"the main module":    {"python", "-m", "vllm.entrypoints.cli.main", "serve", "m", "-tp", "2"},
 		"python with a path": {"python", "/opt/venv/bin/vllm", "serve", "m", "-tp", "2"},
 		"the server's file":  {"python", "/x/vllm/entrypoints/openai/api_server.py", "-tp", "2"},
@@ -78,84 +80,130 @@ func TestErrors(t *testing.T) {
 		launch     *v1.Launch
 		code, want string
 	}{
-		"a size": {with(func(e *v1.Engine) { e.Parallel = &v1.Parallel{Tensor: number(2)} }), CodeContradiction,
+		"a size": {
+			with(func(e *v1.Engine) { e.Parallel = &v1.Parallel{Tensor: number(2)} }), CodeContradiction,
 			"/engine/parallel/tensor: engine.parallel.tensor is 2, but the command at /engine/command/3 gives -tp 4; " +
-				"remove one of them or make them equal"},
-		"nnodes": {with(func(e *v1.Engine) { e.Nnodes = number(1) }), CodeContradiction,
+				"remove one of them or make them equal",
+		},
+		"nnodes": {
+			with(func(e *v1.Engine) { e.Nnodes = number(1) }), CodeContradiction,
 			"/engine/nnodes: engine.nnodes is 1, but the command at /engine/command/5 gives --nnodes 2; remove one " +
-				"of them or make them equal"},
-		"the executor": {with(func(e *v1.Engine) { e.Executor = "mp" }), CodeContradiction,
+				"of them or make them equal",
+		},
+		"the executor": {
+			with(func(e *v1.Engine) { e.Executor = "mp" }), CodeContradiction,
 			"/engine/executor: engine.executor is mp, but the command at /engine/command/6 gives " +
-				"--distributed-executor-backend ray; remove one of them or make them equal"},
-		"the transfer": {with(func(e *v1.Engine) {
-			e.KVTransfer = []byte(strings.Replace(tiered, "1024", "2048", 1))
-		}), CodeContradiction,
+				"--distributed-executor-backend ray; remove one of them or make them equal",
+		},
+		"the transfer": {
+			with(func(e *v1.Engine) {
+				e.KVTransfer = []byte(strings.Replace(tiered, "1024", "2048", 1))
+			}), CodeContradiction,
 			"/engine/kv_transfer: engine.kv_transfer.kv_connector_extra_config.cpu_bytes_to_use is 2048, but " +
-				"--kv-transfer-config in the command makes it 1024; remove one of them or make them equal"},
-		"a tier's key": {with(func(e *v1.Engine) {
-			e.KVTransfer = []byte(strings.Replace(tiered, `"root_dir":"/x"`, `"host":"h"`, 1))
-		}), CodeContradiction,
+				"--kv-transfer-config in the command makes it 1024; remove one of them or make them equal",
+		},
+		"a tier's key": {
+			with(func(e *v1.Engine) {
+				e.KVTransfer = []byte(strings.Replace(tiered, `"root_dir":"/x"`, `"host":"h"`, 1))
+			}), CodeContradiction,
 			"/engine/kv_transfer: engine.kv_transfer.kv_connector_extra_config.secondary_tiers[0].host is \"h\", but " +
-				"--kv-transfer-config in the command makes it absent; remove one of them or make them equal"},
-		"one key less": {with(func(e *v1.Engine) {
-			e.KVTransfer = []byte(strings.Replace(tiered, `"kv_role":"kv_both",`, "", 1))
-		}), CodeContradiction,
+				"--kv-transfer-config in the command makes it absent; remove one of them or make them equal",
+		},
+		"one key less": {
+			with(func(e *v1.Engine) {
+				e.KVTransfer = []byte(strings.Replace(tiered, `"kv_role":"kv_both",`, "", 1))
+			}), CodeContradiction,
 			"/engine/kv_transfer: engine.kv_transfer.kv_role is absent, but --kv-transfer-config in the command " +
-				"makes it \"kv_both\"; remove one of them or make them equal"},
-		"dotted keys": {&v1.Launch{Engine: v1.Engine{Command: []string{"vllm", "serve", "m",
-			"--kv-transfer-config.kv_connector", "X"}, KVTransfer: []byte(`{"kv_connector":"Y"}`)}}, CodeContradiction,
+				"makes it \"kv_both\"; remove one of them or make them equal",
+		},
+		"dotted keys": {
+			&v1.Launch{Engine: v1.Engine{Command: []string{
+				"vllm", "serve", "m",
+				"--kv-transfer-config.kv_connector", "X",
+			}, KVTransfer: []byte(`{"kv_connector":"Y"}`)}}, CodeContradiction,
 			"/engine/kv_transfer: engine.kv_transfer.kv_connector is \"Y\", but --kv-transfer-config.kv_connector in " +
-				"the command makes it \"X\"; remove one of them or make them equal"},
-		"a scripted size": {&v1.Launch{Engine: v1.Engine{Command: []string{"sh", "-c", "vllm serve m -tp 4"},
-			Parallel: &v1.Parallel{Tensor: number(2)}}}, CodeContradiction,
+				"the command makes it \"X\"; remove one of them or make them equal",
+		},
+		"a scripted size": {
+			&v1.Launch{Engine: v1.Engine{
+				Command:  []string{"sh", "-c", "vllm serve m -tp 4"},
+				Parallel: &v1.Parallel{Tensor: number(2)},
+			}}, CodeContradiction,
 			"/engine/parallel/tensor: engine.parallel.tensor is 2, but the command at /engine/command/2 gives -tp 4; " +
-				"remove one of them or make them equal"},
-		"the environment": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{"VLLM_DP_SIZE": "2"},
-			Parallel: &v1.Parallel{Data: number(1)}}}, CodeContradiction,
+				"remove one of them or make them equal",
+		},
+		"the environment": {
+			&v1.Launch{Engine: v1.Engine{
+				Env:      map[string]string{"VLLM_DP_SIZE": "2"},
+				Parallel: &v1.Parallel{Data: number(1)},
+			}}, CodeContradiction,
 			"/engine/parallel/data: engine.parallel.data is 1, but engine.env.VLLM_DP_SIZE is 2, which vLLM then " +
-				"takes; remove one of them or make them equal"},
-		"two engines": {script("vllm serve m -tp 2 & vllm serve m -tp 4; wait"), CodeSeveralEngines,
+				"takes; remove one of them or make them equal",
+		},
+		"two engines": {
+			script("vllm serve m -tp 2 & vllm serve m -tp 4; wait"), CodeSeveralEngines,
 			"/engine/command/2: the script may start engines that differ: `vllm serve m -tp 2` and `vllm serve m -tp " +
-				"4`; a launch is one engine: give each a launch of its own, or leave the one command that runs"},
-		"one of two": {script(`if [ "$ROLE" = a ]; then vllm serve m -tp 2; else vllm serve m -tp 2 ` +
-			`--kv-offloading-size 1; fi`), CodeSeveralEngines,
+				"4`; a launch is one engine: give each a launch of its own, or leave the one command that runs",
+		},
+		"one of two": {
+			script(`if [ "$ROLE" = a ]; then vllm serve m -tp 2; else vllm serve m -tp 2 ` +
+				`--kv-offloading-size 1; fi`), CodeSeveralEngines,
 			"/engine/command/2: the script may start engines that differ: `vllm serve m -tp 2` and `vllm serve m -tp " +
 				"2 --kv-offloading-size 1`; a launch is one engine: give each a launch of its own, or leave the one " +
-				"command that runs"},
-		"a broken script": {script("vllm serve 'm"), CodeScript,
+				"command that runs",
+		},
+		"a broken script": {
+			script("vllm serve 'm"), CodeScript,
 			"/engine/command, line 1, column 12: the script cannot be parsed: reached EOF without closing quote `'`; " +
-				"correct the script"},
-		"a long script": {script(strings.Repeat("#", 40000)), CodeTooLarge,
+				"correct the script",
+		},
+		"a long script": {
+			script(strings.Repeat("#", 40000)), CodeTooLarge,
 			"/engine/command: the script has 40000 bytes and up to 0 nested brackets; at most 32768 bytes and 100 " +
-				"brackets are read; put the engine's own command into the launch"},
-		"arguments": {serve(make([]string, 5000)...), CodeTooLarge,
+				"brackets are read; put the engine's own command into the launch",
+		},
+		"arguments": {
+			serve(make([]string, 5000)...), CodeTooLarge,
 			"/engine/command: the command has 5003 arguments; at most 4096 are read; leave out those that the engine " +
-				"does not need"},
-		"scripted arguments": {script("vllm serve " + strings.Repeat("x ", 5000)), CodeTooLarge,
+				"does not need",
+		},
+		"scripted arguments": {
+			script("vllm serve " + strings.Repeat("x ", 5000)), CodeTooLarge,
 			"/engine/command: the command has 5002 arguments; at most 4096 are read; leave out those that the engine " +
-				"does not need"},
-		"a long argument": {serve(strings.Repeat("x", 200000)), CodeTooLarge,
+				"does not need",
+		},
+		"a long argument": {
+			serve(strings.Repeat("x", 200000)), CodeTooLarge,
 			"/engine/command/3: the text has 200000 bytes; no argument or variable may have more than 131072; " +
-				"shorten it"},
-		"reserved, without a command": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{
-			"VLLM_DP_SIZE": "\U00100000", "Z": "\x00", "a/b": "",
-		}}}, CodeText,
+				"shorten it",
+		},
+		"reserved, without a command": {
+			&v1.Launch{Engine: v1.Engine{Env: map[string]string{
+				"VLLM_DP_SIZE": "\U00100000", "Z": "\x00", "a/b": "",
+			}}}, CodeText,
 			"/engine/env/VLLM_DP_SIZE: the text holds a character of the private-use plane 16 (U+100000 and above), " +
-				"which is not read; remove it"},
-		"a name with a slash": {&v1.Launch{Engine: v1.Engine{Env: map[string]string{"a/b~": "\x00"}}}, CodeText,
-			"/engine/env/a~1b~0: the text holds a NUL character, which no command or variable can; remove it"},
-		"credentials": {script("vllm serve m --api-key hunter2 & vllm serve m -tp 4"), CodeSeveralEngines,
+				"which is not read; remove it",
+		},
+		"a name with a slash": {
+			&v1.Launch{Engine: v1.Engine{Env: map[string]string{"a/b~": "\x00"}}}, CodeText,
+			"/engine/env/a~1b~0: the text holds a NUL character, which no command or variable can; remove it",
+		},
+		"credentials": {
+			script("vllm serve m --api-key hunter2 & vllm serve m -tp 4"), CodeSeveralEngines,
 			"/engine/command/2: the script may start engines that differ: `(not shown: it holds credentials)` and " +
 				"`vllm serve m -tp 4`; a launch is one engine: give each a launch of its own, or leave the one " +
-				"command that runs"},
+				"command that runs",
+		},
 		"NUL": {serve("a\x00b"), CodeText, "/engine/command/3: the text holds a NUL character, which no " +
 			"command or variable can; remove it"},
 		"bytes": {serve("a\xffb"), CodeText, "/engine/command/3: the text is not valid UTF-8; write it in " +
 			"UTF-8"},
 		"reserved": {serve("\U00100000"), CodeText, "/engine/command/3: the text holds a character of the " +
 			"private-use plane 16 (U+100000 and above), which is not read; remove it"},
-		"reserved in env": {&v1.Launch{Engine: v1.Engine{Command: []string{"vllm", "serve"},
-			Env: map[string]string{"A": "\U0010FFFD"}}}, CodeText, "/engine/env/A: the text holds a character of " +
+		"reserved in env": {&v1.Launch{Engine: v1.Engine{
+			Command: []string{"vllm", "serve"},
+			Env:     map[string]string{"A": "\U0010FFFD"},
+		}}, CodeText, "/engine/env/A: the text holds a character of " +
 			"the private-use plane 16 (U+100000 and above), which is not read; remove it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,11 +240,15 @@ func TestCommandsThatAgreeAreOneEngine(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	e := resolve(t, &v1.Launch{Engine: v1.Engine{ID: "engine-a", Version: "0.33.0", Executor: "external_launcher",
+	e := resolve(t, &v1.Launch{Engine: v1.Engine{
+		ID: "engine-a", Version: "0.33.0", Executor: "external_launcher",
 		Nnodes: number(2),
-		Parallel: &v1.Parallel{Tensor: number(2), Pipeline: number(3), PrefillContext: number(4),
-			DecodeContext: number(5), Data: number(6), DataLocal: number(7)},
-		KVTransfer: []byte(`{"engine_id":"other","kv_connector":"X"}`)}})
+		Parallel: &v1.Parallel{
+			Tensor: number(2), Pipeline: number(3), PrefillContext: number(4),
+			DecodeContext: number(5), Data: number(6), DataLocal: number(7),
+		},
+		KVTransfer: []byte(`{"engine_id":"other","kv_connector":"X"}`),
+	}})
 	assert.Equal(t, "id=engine-a tp=2 pp=3 pcp=4 dcp=5 dp=6 local=7 nnodes=2 executor=external_launcher X", summary(e))
 	assert.Equal(t, "0.33.0", e.Version)
 	assert.Equal(t, "id=x X", summary(resolve(t, given(`{"engine_id":"x","kv_connector":"X"}`))))

@@ -137,8 +137,10 @@ func isNone(text string) bool { return text == "" || text == "None" }
 
 // refuseTransfer reports a configuration that is no JSON object, with what most often breaks one.
 func (b *builder) refuseTransfer(setting, text string, err error) {
-	b.refuse(topology.Refusal{Check: checkOffload, Setting: setting, Value: showText(text), Reason: err.Error(),
-		Fix: jsonFix(strings.TrimSpace(text))})
+	b.refuse(topology.Refusal{
+		Check: checkOffload, Setting: setting, Value: showText(text), Reason: err.Error(),
+		Fix: jsonFix(strings.TrimSpace(text)),
+	})
 	b.unresolve(topology.SettingTransfer, "its value cannot be read")
 }
 

@@ -49,22 +49,30 @@ func TestConnectors(t *testing.T) {
 		"false tiers are tiers":   {offloading(`{"secondary_tiers":false}`), "OffloadingConnector/CPUOffloadingSpec*+"},
 		"tiers of any connector":  {`{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[1]}}`, "X+"},
 		"tiers without connector": {`{"kv_connector_extra_config":{"secondary_tiers":[1]}}`, "+"},
-		"bytes with a fraction": {offloading(`{"cpu_bytes_to_use":1.5e3}`),
-			"OffloadingConnector/CPUOffloadingSpec*(1500)"},
+		"bytes with a fraction": {
+			offloading(`{"cpu_bytes_to_use":1.5e3}`),
+			"OffloadingConnector/CPUOffloadingSpec*(1500)",
+		},
 		"bytes as text": {offloading(`{"cpu_bytes_to_use":" 1_000 ` +
 			`"}`), "OffloadingConnector/CPUOffloadingSpec*(1000)"},
 		"text with a fraction": {offloading(`{"cpu_bytes_to_use":"1.5"}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"bytes that are true":  {offloading(`{"cpu_bytes_to_use":true}`), "OffloadingConnector/CPUOffloadingSpec*"},
 		"negative bytes":       {offloading(`{"cpu_bytes_to_use":-1}`), "OffloadingConnector/CPUOffloadingSpec*"},
-		"bytes beyond 64 bits": {offloading(`{"cpu_bytes_to_use":1e30}`),
-			"OffloadingConnector/CPUOffloadingSpec*(9223372036854775807)"},
+		"bytes beyond 64 bits": {
+			offloading(`{"cpu_bytes_to_use":1e30}`),
+			"OffloadingConnector/CPUOffloadingSpec*(9223372036854775807)",
+		},
 		"reserved characters": {`{"kv_connector":"X\udbc0\udc00","engine_id":7}`, "X\U00100000"},
-		"children": {`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[{` +
-			`"kv_connector":"NixlConnector"},` + tiered + `]}}`,
-			"MultiConnector NixlConnector OffloadingConnector/TieringOffloadingSpec*+(1024)"},
-		"children of children": {`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` +
-			`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` + tiered + `]}}]}}`,
-			"MultiConnector MultiConnector OffloadingConnector/TieringOffloadingSpec*+(1024)"},
+		"children": {
+			`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[{` +
+				`"kv_connector":"NixlConnector"},` + tiered + `]}}`,
+			"MultiConnector NixlConnector OffloadingConnector/TieringOffloadingSpec*+(1024)",
+		},
+		"children of children": {
+			`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` +
+				`{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[` + tiered + `]}}]}}`,
+			"MultiConnector MultiConnector OffloadingConnector/TieringOffloadingSpec*+(1024)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := resolve(t, given(tt.transfer))
@@ -138,39 +146,73 @@ func TestOffloadingSizeMerges(t *testing.T) {
 		version string
 		want    string
 	}{
-		"alone": {[]string{"--kv-offloading-size", "2"}, nil, "",
-			"OffloadingConnector/CPUOffloadingSpec*(2147483648)"},
-		"a fraction": {[]string{"--kv-offloading-size", "0.5"}, nil, "",
-			"OffloadingConnector/CPUOffloadingSpec*(536870912)"},
+		"alone": {
+			[]string{"--kv-offloading-size", "2"},
+			nil, "",
+			"OffloadingConnector/CPUOffloadingSpec*(2147483648)",
+		},
+		"a fraction": {
+			[]string{"--kv-offloading-size", "0.5"},
+			nil, "",
+			"OffloadingConnector/CPUOffloadingSpec*(536870912)",
+		},
 		"nothing": {[]string{"--kv-offloading-size", "0"}, nil, "", "OffloadingConnector/CPUOffloadingSpec*"},
-		"less than nothing": {[]string{"--kv-offloading-size", "-1"}, nil, "",
-			"OffloadingConnector/CPUOffloadingSpec*"},
-		"with tiers": {[]string{"--kv-offloading-size", "1", "--kv-transfer-config", `{"kv_connector_extra_config":{` +
-			`"spec_name":"TieringOffloadingSpec","secondary_tiers":[{}]}}`},
-			nil, "", "OffloadingConnector/TieringOffloadingSpec*+(1073741824)"},
-		"over a connector": {[]string{"--kv-offloading-size", "1", "--kv-transfer-config", `{"kv_connector":"X",` +
-			`"kv_role":"y"}`}, nil, "",
-			"OffloadingConnector/CPUOffloadingSpec*(1073741824)"},
-		"over bytes": {[]string{"--kv-offloading-size", "1", "--kv-transfer-config", tiered}, nil, "",
-			"OffloadingConnector/TieringOffloadingSpec*+(1073741824)"},
-		"the simple one": {[]string{"--kv-offloading-size", "1"}, map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "1"},
-			"", "SimpleCPUOffloadConnector(1073741824)"},
-		"not the simple one": {[]string{"--kv-offloading-size", "1"},
-			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "0"}, "",
-			"OffloadingConnector/CPUOffloadingSpec*(1073741824)"},
-		"lmcache": {[]string{"--kv-offloading-size", "1", "--kv-offloading-backend", "lmcache"}, nil, "",
-			"LMCacheMPConnector"},
-		"lmcache of old": {[]string{"--kv-offloading-size", "1", "--kv-offloading-backend", "lmcache"}, nil, "0.22.1",
-			"LMCacheConnectorV1"},
-		"lmcache keeps tiers": {[]string{"--kv-offloading-size", "1", "--kv-offloading-backend=lmcache",
-			"--kv-transfer-config", tiered}, nil, "v0.23.0", "LMCacheMPConnector+(1024)"},
+		"less than nothing": {
+			[]string{"--kv-offloading-size", "-1"},
+			nil, "",
+			"OffloadingConnector/CPUOffloadingSpec*",
+		},
+		"with tiers": {
+			[]string{"--kv-offloading-size", "1", "--kv-transfer-config", `{"kv_connector_extra_config":{` +
+				`"spec_name":"TieringOffloadingSpec","secondary_tiers":[{}]}}`},
+			nil, "", "OffloadingConnector/TieringOffloadingSpec*+(1073741824)",
+		},
+		"over a connector": {
+			[]string{"--kv-offloading-size", "1", "--kv-transfer-config", `{"kv_connector":"X",` +
+				`"kv_role":"y"}`},
+			nil, "",
+			"OffloadingConnector/CPUOffloadingSpec*(1073741824)",
+		},
+		"over bytes": {
+			[]string{"--kv-offloading-size", "1", "--kv-transfer-config", tiered},
+			nil, "",
+			"OffloadingConnector/TieringOffloadingSpec*+(1073741824)",
+		},
+		"the simple one": {
+			[]string{"--kv-offloading-size", "1"},
+			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "1"},
+			"", "SimpleCPUOffloadConnector(1073741824)",
+		},
+		"not the simple one": {
+			[]string{"--kv-offloading-size", "1"},
+			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "0"},
+			"",
+			"OffloadingConnector/CPUOffloadingSpec*(1073741824)",
+		},
+		"lmcache": {
+			[]string{"--kv-offloading-size", "1", "--kv-offloading-backend", "lmcache"},
+			nil, "",
+			"LMCacheMPConnector",
+		},
+		"lmcache of old": {
+			[]string{"--kv-offloading-size", "1", "--kv-offloading-backend", "lmcache"},
+			nil, "0.22.1",
+			"LMCacheConnectorV1",
+		},
+		"lmcache keeps tiers": {[]string{
+			"--kv-offloading-size", "1", "--kv-offloading-backend=lmcache",
+			"--kv-transfer-config", tiered,
+		}, nil, "v0.23.0", "LMCacheMPConnector+(1024)"},
 		"a backend alone": {[]string{"--kv-offloading-backend", "lmcache"}, nil, "", ""},
-		"an odd variable": {[]string{"--kv-offloading-size", "1"},
-			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "yes"}, "",
+		"an odd variable": {
+			[]string{"--kv-offloading-size", "1"},
+			map[string]string{"VLLM_USE_SIMPLE_KV_OFFLOAD": "yes"},
+			"",
 			"\nunresolved engine.kv_transfer: the value of VLLM_USE_SIMPLE_KV_OFFLOAD cannot be read\nrefused by " +
 				"offload.config: " +
 				"VLLM_USE_SIMPLE_KV_OFFLOAD yes: the variable is not a number; set VLLM_USE_SIMPLE_KV_OFFLOAD to a " +
-				"whole number or remove it"},
+				"whole number or remove it",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			launch := serve(tt.args...)

@@ -50,10 +50,14 @@ func TestScriptedEngines(t *testing.T) {
 			"$E is not set in the container's env"},
 		"an offloading size": {`vllm serve m --kv-offloading-size $S`, "\nunresolved engine.kv_transfer: $S " +
 			"is not set in the container's env"},
-		"an offloading backend": {`vllm serve m --kv-offloading-size 1 --kv-offloading-backend $S`,
-			"\nunresolved engine.kv_transfer: $S is not set in the container's env"},
-		"a simple offload": {`VLLM_USE_SIMPLE_KV_OFFLOAD=$S vllm serve m --kv-offloading-size 1`,
-			"\nunresolved engine.kv_transfer: $S is not set in the container's env"},
+		"an offloading backend": {
+			`vllm serve m --kv-offloading-size 1 --kv-offloading-backend $S`,
+			"\nunresolved engine.kv_transfer: $S is not set in the container's env",
+		},
+		"a simple offload": {
+			`VLLM_USE_SIMPLE_KV_OFFLOAD=$S vllm serve m --kv-offloading-size 1`,
+			"\nunresolved engine.kv_transfer: $S is not set in the container's env",
+		},
 		"a transfer": {`vllm serve m --kv-transfer-config "$S"`, "\nunresolved engine.kv_transfer: $S is not " +
 			"set in the container's env"},
 		"part of one": {`vllm serve m --kv-transfer-config '{"kv_connector":"'$S'"}'`, "\nunresolved " +
@@ -64,13 +68,17 @@ func TestScriptedEngines(t *testing.T) {
 			`'{"kv_connector":"X","kv_rank":'"$S"'}'`, "\nunresolved engine.kv_transfer: $S is not set in the " +
 			"container's env"},
 		"a place in one": {`vllm serve m --kv-transfer-config '{"kv_connector":"X","engine_id":"'"$S"'"}'`, "X"},
-		"a tier's place": {`vllm serve m --kv-transfer-config ` +
-			`'{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[{"type":"fs",` +
-			`"root_dir":"/x/'"$S"'"}]}}'`,
-			"X+"},
-		"a tier's type": {`vllm serve m --kv-transfer-config ` +
-			`'{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[{"type":"'"$S"'"}]}}'`,
-			"\nunresolved engine.kv_transfer: $S is not set in the container's env"},
+		"a tier's place": {
+			`vllm serve m --kv-transfer-config ` +
+				`'{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[{"type":"fs",` +
+				`"root_dir":"/x/'"$S"'"}]}}'`,
+			"X+",
+		},
+		"a tier's type": {
+			`vllm serve m --kv-transfer-config ` +
+				`'{"kv_connector":"X","kv_connector_extra_config":{"secondary_tiers":[{"type":"'"$S"'"}]}}'`,
+			"\nunresolved engine.kv_transfer: $S is not set in the container's env",
+		},
 		"a dotted value": {`vllm serve m --kv-transfer-config.kv_connector $S`, "\nunresolved engine.kv_transfer: " +
 			"$S is not set in the container's env"},
 		"lost quotes": {`vllm serve m --kv-transfer-config {"kv_connector":"$S"}`, "\nunresolved " +
@@ -79,8 +87,10 @@ func TestScriptedEngines(t *testing.T) {
 			"texts their double quotes back; a shell takes them away unless the whole value is in single quotes"},
 		"further arguments": {`vllm serve m $MORE`, everything("$MORE is not set in the container's env; it stands " +
 			"without quotes, so that it may hold further arguments")},
-		"a flag that is not known": {`vllm serve m --port 1 "$MORE"`,
-			everything("$MORE is not set in the container's env, and it may be a flag itself")},
+		"a flag that is not known": {
+			`vllm serve m --port 1 "$MORE"`,
+			everything("$MORE is not set in the container's env, and it may be a flag itself"),
+		},
 		"a flag that is part of one": {`vllm serve m "--$MORE"`, everything("$MORE is not set in the container's " +
 			"env, and it may be a flag itself")},
 		"an alias with its value": {`vllm serve m -n"$N"`, "nnodes=0\nunresolved engine.nnodes: $N is not set " +
@@ -119,9 +129,11 @@ func TestTheLastFlagWinsOverUnseenOnes(t *testing.T) {
 
 func TestFieldsResolveWhatTheCommandLeavesOpen(t *testing.T) {
 	launch := script(`vllm serve m -tp $TP --distributed-executor-backend "$E" --kv-transfer-config "$CFG" $MORE`)
-	launch.Engine.Parallel = &v1.Parallel{Tensor: number(2), Pipeline: number(1), PrefillContext: number(1),
+	launch.Engine.Parallel = &v1.Parallel{
+		Tensor: number(2), Pipeline: number(1), PrefillContext: number(1),
 		DecodeContext: number(1),
-		Data:          number(1), DataLocal: number(1)}
+		Data:          number(1), DataLocal: number(1),
+	}
 	launch.Engine.Nnodes, launch.Engine.Executor, launch.Engine.KVTransfer = number(1), "mp", []byte(tiered)
 	const reason = ": $MORE is not set in the container's env; it stands without quotes, so that it may hold further " +
 		"arguments"

@@ -19,7 +19,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // sampled is which part of OPA's cases runs unless TIERGATE_CONFORMANCE is "all".

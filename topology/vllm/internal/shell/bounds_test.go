@@ -28,13 +28,17 @@ func TestUnreadableScripts(t *testing.T) {
 			"at most 32768 bytes and 100 brackets are read", true},
 		"brackets too deep": {strings.Repeat("(", 101), "the script has 101 bytes and up to 101 nested brackets; at " +
 			"most 32768 bytes and 100 brackets are read", true},
-		"a loop in loops": {"for a in {1..60}; do for b in {1..60}; do for c in {1..60}; do :; done; done; done",
-			"line 1, column 64: the script takes more than 4096 steps, or nests its commands more than 400 deep", true},
+		"a loop in loops": {
+			"for a in {1..60}; do for b in {1..60}; do for c in {1..60}; do :; done; done; done",
+			"line 1, column 64: the script takes more than 4096 steps, or nests its commands more than 400 deep", true,
+		},
 		"an endless function": {"f() { f; }; f", "line 1, column 7: the script takes more than 4096 steps, or nests " +
 			"its commands more than 400 deep", true},
-		"ifs too deep": {strings.Repeat("if true; then ", 500) + ":" + strings.Repeat("; fi", 500),
+		"ifs too deep": {
+			strings.Repeat("if true; then ", 500) + ":" + strings.Repeat("; fi", 500),
 			"line 1, column 5310: the script takes more than 4096 steps, or nests its commands more than 400 " +
-				"deep", true},
+				"deep", true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Follow([]string{"bash", "-c", tt.script}, &Env{Unknowns: &Unknowns{}}, wantEngine)

@@ -114,9 +114,11 @@ func (in *interpreter) statement(statement *syntax.Stmt, s *scope) flow {
 	in.depth++
 	defer func() { in.depth-- }()
 	if in.err == nil && (in.steps > maxSteps || in.depth > maxDepth) {
-		in.err = &Error{TooLarge: true, Line: statement.Pos().Line(), Column: statement.Pos().Col(),
+		in.err = &Error{
+			TooLarge: true, Line: statement.Pos().Line(), Column: statement.Pos().Col(),
 			Detail: fmt.Sprintf("the script takes more than %d steps, or nests its commands more than %d deep",
-				maxSteps, maxDepth)}
+				maxSteps, maxDepth),
+		}
 	}
 	if in.err != nil {
 		return flow{}

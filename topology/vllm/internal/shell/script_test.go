@@ -77,13 +77,17 @@ var known = map[string]struct{ script, want string }{
 	"a shell sees what is exported": {`A=1; export B=2; sh -c 'engine "${A:-none}" $B'`, "engine|none|2"},
 	"here documents":                {"cat >/dev/null <<EOF\nengine no\nEOF\nengine yes", "engine|yes"},
 	"a glob in quotes":              {`engine "$STAR" '*' \*`, "engine|*|*|*"},
-	"numeric tests": {`[ 2 -eq 2 ] && A=1; [ 2 -ne 2 ] || B=1; [ 1 -lt 2 ] && C=1; [ 2 -le 2 ] && D=1;
+	"numeric tests": {
+		`[ 2 -eq 2 ] && A=1; [ 2 -ne 2 ] || B=1; [ 1 -lt 2 ] && C=1; [ 2 -le 2 ] && D=1;
 		[ 2 -ge 3 ] || E=1; [ 3 -gt 2 ] && F=1; [ a != b ] && G=1; [ ! a = b ] && H=1; engine $A$B$C$D$E$F$G$H`,
-		"engine|11111111"},
+		"engine|11111111",
+	},
 	"tests of text": {`[ x ] && A=1; [ ] || B=1; test "" || C=1; [ -z "" ] && D=1; engine $A$B$C$D`, "engine|1111"},
-	"tests in double brackets": {`[[ a == a && 2 -gt 1 || -z x ]] && A=1; [[ -n $ROLE ]] && B=1; [[ $ROLE ]] && C=1;
+	"tests in double brackets": {
+		`[[ a == a && 2 -gt 1 || -z x ]] && A=1; [[ -n $ROLE ]] && B=1; [[ $ROLE ]] && C=1;
 		[[ a != b ]] && D=1; [[ $NEG -lt 0 ]] && E=1; [[ a == b || ! ( x == x ) ]] || F=1; engine $A$B$C$D$E$F`,
-		"engine|111111"},
+		"engine|111111",
+	},
 	"arithmetic commands": {`((TWO == 3)) || A=1; ((TWO > 1 && EIGHT < 9)) && B=1; ((!TWO)) || C=1; engine ` +
 		`$A$B$C`, "engine|111"},
 	"parameters without dashes": {`set a b; engine "$@"`, "engine|a|b"},
@@ -244,8 +248,10 @@ func TestUnknownTextHasAReason(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			u := &Unknowns{}
-			found, _, err := Follow([]string{"bash", "-c", script}, &Env{Known: environ, Later: []string{"LATER"},
-				Unknowns: u}, wantEngine)
+			found, _, err := Follow([]string{"bash", "-c", script}, &Env{
+				Known: environ, Later: []string{"LATER"},
+				Unknowns: u,
+			}, wantEngine)
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			assert.Equal(t, want, u.Reason(found[0].Args[1]))
