@@ -21,7 +21,7 @@ import (
 type Decision struct {
 	// Outcome is allow, deny or unknown.
 	Outcome string
-	// JSON is the verdict, a v1.Verdict. It must not be changed: the next equal launch gets it too.
+	// JSON is the verdict, a v1.Verdict.
 	JSON []byte
 	// Revision and Digest are those in the verdict.
 	Revision, Digest string

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"crypto/sha256"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -11,7 +12,8 @@ const maxKnownBytes = 32 << 10
 
 // known holds the latest verdicts of a revision by their digest. Equal digests mean equal verdicts, and equal launches come
 // in bunches: every pod of a group asks for itself, and a launcher asks again when it retries. It is part of the snapshot,
-// so that it ends with the revision. A nil known holds nothing.
+// so that it ends with the revision. What goes in and out is copied, so that nobody can change another's answer. A nil known
+// holds nothing.
 type known struct {
 	verdicts *lru.Cache[[sha256.Size]byte, Decision]
 }
@@ -31,11 +33,14 @@ func (k *known) get(key [sha256.Size]byte) (Decision, bool) {
 	if k == nil {
 		return Decision{}, false
 	}
-	return k.verdicts.Get(key)
+	d, found := k.verdicts.Get(key)
+	d.JSON = bytes.Clone(d.JSON)
+	return d, found
 }
 
 func (k *known) add(key [sha256.Size]byte, d Decision) {
 	if k != nil && len(d.JSON) <= maxKnownBytes {
+		d.JSON = bytes.Clone(d.JSON)
 		k.verdicts.Add(key, d)
 	}
 }

@@ -10,20 +10,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The inputs of the benchmarks: a launch that passes, whose verdict consists of constants, and one that fails.
+func verdicts(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	facts, err := os.ReadFile("testdata/facts.json")
+	require.NoError(tb, err)
+	const spanning = `"spanning":[{"ranks":[0,1],"placed":"rank 0 on gpu-a, rank 1 on gpu-b","nodes":["gpu-a","gpu-b"]}]`
+	denied := strings.Replace(string(facts), `"spanning":[]`, spanning, 1)
+	require.NotEqual(tb, string(facts), denied)
+	return map[string][]byte{"allow": facts, "deny": []byte(denied)}
+}
+
 func BenchmarkEvaluation(b *testing.B) {
 	sources, data := checksLike()
 	in := load(b, string(data), []string{"tiergate/verdict"}, sources...)
-	input, err := os.ReadFile("testdata/facts.json")
-	require.NoError(b, err)
-	id, _ := in.module.Entrypoint("tiergate/verdict")
-	var out []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		if out, _, err = in.Eval(context.Background(), id, input, out[:0]); err != nil {
-			b.Fatal(err)
-		}
+	for name, input := range verdicts(b) {
+		b.Run(name, func(b *testing.B) {
+			var out []byte
+			var err error
+			b.ReportAllocs()
+			for b.Loop() {
+				if out, _, err = in.Eval(context.Background(), 0, input, out[:0]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(out)), "result-bytes")
+		})
 	}
-	b.ReportMetric(float64(len(out)), "result-bytes")
 }
 
 func BenchmarkEncode(b *testing.B) {
@@ -47,22 +60,23 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkDecode(b *testing.B) {
 	sources, data := checksLike()
 	in := load(b, string(data), []string{"tiergate/verdict"}, sources...)
-	input, err := os.ReadFile("testdata/facts.json")
-	require.NoError(b, err)
-	id, _ := in.module.Entrypoint("tiergate/verdict")
-	in.begin(context.Background())
-	addr, end, err := in.enc.encode(in.heap, input)
-	require.NoError(b, err)
-	_, err = in.run(id, addr, end)
-	require.NoError(b, err)
-	var out []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		if out, err = in.dec.decode(in.memory(), in.binding(), out[:0]); err != nil {
-			b.Fatal(err)
-		}
+	for name, input := range verdicts(b) {
+		b.Run(name, func(b *testing.B) {
+			in.begin(context.Background())
+			addr, end, err := in.enc.encode(in.heap, input)
+			require.NoError(b, err)
+			_, err = in.run(0, addr, end)
+			require.NoError(b, err)
+			var out []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				if out, err = in.dec.decode(in.memory(), in.binding(), out[:0]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.SetBytes(int64(len(out)))
+		})
 	}
-	b.SetBytes(int64(len(out)))
 }
 
 func checksLike() (sources []string, data []byte) {
