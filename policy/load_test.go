@@ -63,8 +63,24 @@ func writeWant(t *testing.T, path string, archive *txtar.Archive, want string) {
 	require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 }
 
+// cache keeps what the tests compile, since most of them load the same rules.
+var cache string
+
+func TestMain(m *testing.M) {
+	var err error
+	if cache, err = os.MkdirTemp("", "policy"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(cache)
+	os.Exit(status)
+}
+
 func newEngine(t testing.TB, opts Options) *Engine {
 	t.Helper()
+	if opts.CacheDir == "" {
+		opts.CacheDir = cache
+	}
 	engine, err := New(t.Context(), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, engine.Close(context.WithoutCancel(t.Context()))) })
