@@ -2,13 +2,12 @@ package host
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"

@@ -12,13 +12,15 @@ import (
 type decoder struct {
 	mem []byte
 	out []byte
-	// limit bounds the result. A value that contains another one many times over can print as any multiple of its memory.
+	// limit bounds the result. A value that contains another one many times over can print as any multiple of its
+	// memory.
 	limit, end int
-	// entries holds the members of the open objects and sets, names the names that are not in memory as they are.
-	entries []entry
-	names   []byte
-	// Arrays and objects below constants are the data document's and never change, so their text is remembered. A verdict
-	// consists of them for the most part.
+	// members and elements are those of the open objects and sets, texts what they have that is not in memory as it is.
+	members  []named
+	elements []element
+	texts    []byte
+	// Arrays and objects below constants are the data document's and never change, so their text is remembered. A
+	// verdict consists of them for the most part.
 	constants  uint32
 	remembered map[uint32][]byte
 	remembers  int
@@ -31,7 +33,7 @@ const rememberedBytes = 64 << 10
 // decode appends the JSON text of the value at addr to dst.
 func (d *decoder) decode(mem []byte, addr uint32, dst []byte) ([]byte, error) {
 	d.mem, d.out, d.end, d.err = mem, dst, len(dst)+d.limit, nil
-	d.entries, d.names = d.entries[:0], d.names[:0]
+	d.members, d.elements, d.texts = d.members[:0], d.elements[:0], d.texts[:0]
 	d.value(addr, 0)
 	out := d.out
 	d.mem, d.out = nil, nil
@@ -47,32 +49,33 @@ func (d *decoder) fail(kind error, format string, args ...any) {
 	}
 }
 
-// u32 and slice read memory; where there is none they fail and return zero.
-func (d *decoder) u32(addr uint32) uint32 {
-	v, ok := word(d.mem, addr)
-	if !ok {
-		d.fail(ErrTrap, "points beyond the memory")
+// at returns n bytes of memory. Where there are none it fails, and returns zeros if n is at most 16, else nothing.
+func (d *decoder) at(addr uint32, n uint64) []byte {
+	if end := uint64(addr) + n; end <= uint64(len(d.mem)) {
+		return d.mem[addr:end]
 	}
-	return v
+	return d.beyond(n)
 }
 
-func (d *decoder) slice(addr, n uint32) []byte {
-	if uint64(addr)+uint64(n) > uint64(len(d.mem)) {
-		d.fail(ErrTrap, "points beyond the memory")
+func (d *decoder) beyond(n uint64) []byte {
+	d.fail(ErrTrap, "points beyond the memory")
+	if n > 16 {
 		return nil
 	}
-	return d.mem[addr : addr+n]
+	return make([]byte, 16)[:n]
 }
 
+func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+
 func (d *decoder) value(addr uint32, depth int) {
-	head := d.slice(addr, 2)
+	head := d.at(addr, 2)
 	switch {
 	case d.err != nil:
 		return
 	case depth > maxDepth:
 		d.fail(ErrStack, "is nested deeper than %d", maxDepth)
 		return
-	case len(d.out)+len(d.names) > d.end:
+	case len(d.out)+len(d.texts) > d.end:
 		d.fail(ErrMemory, "has more than %d bytes", d.limit)
 		return
 	}
@@ -94,17 +97,19 @@ func (d *decoder) value(addr uint32, depth int) {
 	}
 }
 
-func (d *decoder) string(addr uint32) []byte { return d.slice(d.u32(addr+8), d.u32(addr+4)) }
+func (d *decoder) string(addr uint32) []byte {
+	s := d.at(addr, stringBytes)
+	return d.at(u32(s[8:]), uint64(u32(s[4:])))
+}
 
 // number prints integers, and the text of others if it is a JSON number: to_number makes numbers of texts like "007".
 func (d *decoder) number(addr uint32, repr byte) {
+	n := d.at(addr, integerBytes)
 	if repr == numberInt {
-		if b := d.slice(addr+8, 8); b != nil {
-			d.out = strconv.AppendInt(d.out, int64(binary.LittleEndian.Uint64(b)), 10)
-		}
+		d.out = strconv.AppendInt(d.out, int64(binary.LittleEndian.Uint64(n[8:])), 10)
 		return
 	}
-	text := d.slice(d.u32(addr+8), d.u32(addr+12))
+	text := d.at(u32(n[8:]), uint64(u32(n[12:])))
 	if _, end, _ := scanNumber(text, 0); end == 0 || end < len(text) {
 		d.fail(ErrTrap, "has %.40q for a number", text)
 		return

@@ -12,14 +12,20 @@ import (
 
 func TestDecode(t *testing.T) {
 	for _, c := range []struct{ name, rule, want string }{
-		{"scalars", `q := [null, true, false, 0, -1, 1.50, 1e3, "", 123456789012345678901234567890]`,
-			`[null,true,false,0,-1,1.50,1e3,"",123456789012345678901234567890]`},
+		{
+			"scalars", `q := [null, true, false, 0, -1, 1.50, 1e3, "", 123456789012345678901234567890]`,
+			`[null,true,false,0,-1,1.50,1e3,"",123456789012345678901234567890]`,
+		},
 		{"names are sorted", `q := {"b": 1, "a": 2, "": 3, "aa": 4, "B": 5}`, `{"":3,"B":5,"a":2,"aa":4,"b":1}`},
-		{"many names", `q := {x: i | some i, x in split("s r q p o n m l k j i h g f e d c b a", " ")}`,
+		{
+			"many names", `q := {x: i | some i, x in split("s r q p o n m l k j i h g f e d c b a", " ")}`,
 			`{"a":18,"b":17,"c":16,"d":15,"e":14,"f":13,"g":12,"h":11,"i":10,"j":9,"k":8,"l":7,"m":6,"n":5,"o":4,"p":3,` +
-				`"q":2,"r":1,"s":0}`},
-		{"names that are not texts", `q := {1: "a", true: "b", [1, "x"]: "c", {2}: "d", null: "e", {"k": 3}: "f"}`,
-			`{"1":"a","[1,\"x\"]":"c","[2]":"d","null":"e","true":"b","{\"k\":3}":"f"}`},
+				`"q":2,"r":1,"s":0}`,
+		},
+		{
+			"names that are not texts", `q := {1: "a", true: "b", [1, "x"]: "c", {2}: "d", null: "e", {"k": 3}: "f"}`,
+			`{"1":"a","[1,\"x\"]":"c","[2]":"d","null":"e","true":"b","{\"k\":3}":"f"}`,
+		},
 		{"sets by value", `q := {10, 9, 100, -1, 3000000000}`, `[-1,9,10,100,3000000000]`},
 		{"sets by text", `q := {"b", "a", [1], {"x": 1}, null, 2.5, 2}`, `[2,"a","b",2.5,[1],null,{"x":1}]`},
 		{"sets in sets", `q := {{3, 1}, {2}, set(), {{1}}}`, `[[1,3],[2],[[1]],[]]`},

@@ -17,8 +17,10 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{&Error{Kind: ErrStack}, "evaluation nested too deeply"},
 		{&Error{Kind: ErrBudget, Detail: "more than 5 steps"}, "evaluation used up its budget of steps: more than 5 steps"},
-		{&Error{Kind: ErrConflict, File: "a.rego", Row: 7, Rule: "data.p.q", Detail: "var assignment conflict"},
-			"a.rego:7: evaluation gave conflicting values in data.p.q: var assignment conflict"},
+		{
+			&Error{Kind: ErrConflict, File: "a.rego", Row: 7, Rule: "data.p.q", Detail: "var assignment conflict"},
+			"a.rego:7: evaluation gave conflicting values in data.p.q: var assignment conflict",
+		},
 	} {
 		assert.EqualError(t, c.err, c.want)
 		assert.ErrorIs(t, c.err, c.err.Kind)

@@ -33,16 +33,26 @@ func TestLoadRefuses(t *testing.T) {
 		kind     error
 		want     string
 	}{
-		{"not wasm", []byte("x"), "{}", allowed, roomy, rewrite.ErrUnsupported,
-			"rewrite module: unsupported module: no WebAssembly version 1 header"},
-		{"too small", wasm, "{}", allowed, small, rewrite.ErrUnsupported,
-			"rewrite module: read imports: at byte 126: unsupported module: it needs 2 pages of memory, the limit is 1"},
-		{"bad data", wasm, "{", allowed, roomy, ErrInput,
-			"start module: store data: input is not proper JSON: byte 1 is the end, not a member's name"},
-		{"no data", wasm, "", allowed, roomy, ErrInput,
-			"start module: store data: input is not proper JSON: byte 0 is the end, not a value"},
-		{"no builtins", wasm, "{}", none, roomy, nil,
-			"start module: the host provides no builtin [crypto.md5 urlquery.encode]"},
+		{
+			"not wasm", []byte("x"), "{}", allowed, roomy, rewrite.ErrUnsupported,
+			"rewrite module: unsupported module: no WebAssembly version 1 header",
+		},
+		{
+			"too small", wasm, "{}", allowed, small, rewrite.ErrUnsupported,
+			"rewrite module: read imports: at byte 126: unsupported module: it needs 2 pages of memory, the limit is 1",
+		},
+		{
+			"bad data", wasm, "{", allowed, roomy, ErrInput,
+			"start module: store data: input is not proper JSON: byte 1 is the end, not a member's name",
+		},
+		{
+			"no data", wasm, "", allowed, roomy, ErrInput,
+			"start module: store data: input is not proper JSON: byte 0 is the end, not a value",
+		},
+		{
+			"no builtins", wasm, "{}", none, roomy, nil,
+			"start module: the host provides no builtin [crypto.md5 urlquery.encode]",
+		},
 		{"newer interface", newer, "{}", allowed, roomy, ErrLayout, "start module: module is not one of OPA's wasm ABI " +
 			"1.3, which this program was built for: it does not declare opa_wasm_abi_minor_version as 3"},
 	} {
