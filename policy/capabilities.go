@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -62,6 +63,11 @@ func only(lists ...[]string) *ast.Capabilities {
 	}
 	out.AllowNet = []string{}
 	return &out
+}
+
+// isBuiltin tells OPA's functions, allowed here or not, from names that nobody knows.
+func isBuiltin(name string) bool {
+	return slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(b *ast.Builtin) bool { return b.Name == name })
 }
 
 func builtins() host.Builtins { return host.Builtins{Lookup: topdown.GetBuiltin} }

@@ -153,7 +153,7 @@ func fromOPA(err error, code string) (out Errors) {
 	}
 	for _, e := range list {
 		converted := at(code, e.Location, "%s", e.Message)
-		if strings.Contains(e.Message, "undefined function") {
+		if name, undefined := strings.CutPrefix(e.Message, "undefined function "); undefined && isBuiltin(name) {
 			converted.Code = CodeBuiltin
 			converted.Message += ": Tiergate allows deterministic builtins with bounded cost only, and this is none of them"
 		}

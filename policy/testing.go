@@ -35,7 +35,7 @@ type TestResult struct {
 	Name string `json:"name"`
 	File string `json:"file"`
 	Row  int    `json:"row"`
-	// Outcome is pass, fail, error or skip (a todo_ rule).
+	// Outcome is pass, fail, error or skip (a todo_test_ rule).
 	Outcome string `json:"outcome"`
 	// Detail says where the test failed, or how the two engines differ.
 	Detail string `json:"detail,omitempty"`
@@ -124,7 +124,7 @@ func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([
 		return nil, err
 	}
 	results, err := tester.NewRunner().SetCompiler(compiler).SetStore(store).SetModules(modules).
-		SetTimeout(opts.Timeout).RaiseBuiltinErrors(true).RunTests(ctx, txn)
+		SetTimeout(opts.Timeout).RaiseBuiltinErrors(true).EnableTracing(true).RunTests(ctx, txn)
 	if err != nil {
 		return nil, fromOPA(err, CodeBadTest)
 	}
@@ -242,11 +242,22 @@ func judgeTest(r *tester.Result, wasm compiledResult) TestResult {
 		if failedCases != nil {
 			out.Detail = "cases that do not hold: " + strings.Join(failedCases, ", ")
 		}
-		if r.FailedAt != nil {
-			out.Detail = fmt.Sprintf("line %d does not hold: %s", r.FailedAt.Location.Row, r.FailedAt)
+		if failed := failedAt(r.Trace, out.File); failed != nil && failedCases == nil {
+			out.Detail = fmt.Sprintf("line %d does not hold: %s", failed.Location.Row, failed.Location.Text)
 		}
 	}
 	return out
+}
+
+// failedAt is the expression of a test file that failed last.
+func failedAt(trace []*topdown.Event, file string) *ast.Expr {
+	for _, event := range slices.Backward(trace) {
+		expr, ok := event.Node.(*ast.Expr)
+		if ok && event.Op == topdown.FailOp && expr.Location != nil && expr.Location.File == file {
+			return expr
+		}
+	}
+	return nil
 }
 
 func countCases(subs tester.SubResultMap) (failed []string, n int) {

@@ -49,20 +49,17 @@ func (d *decoder) fail(kind error, format string, args ...any) {
 	}
 }
 
-// at returns n bytes of memory. Where there are none it fails, and returns zeros if n is at most 16, else nothing.
-func (d *decoder) at(addr uint32, n uint64) []byte {
-	if end := uint64(addr) + n; end <= uint64(len(d.mem)) {
+// at returns n bytes of memory. Where there are none it fails and returns 16 zeros, as many as any layout has.
+func (d *decoder) at(addr uint32, n int) []byte {
+	if end := int(addr) + n; end <= len(d.mem) {
 		return d.mem[addr:end]
 	}
-	return d.beyond(n)
+	return d.beyond()
 }
 
-func (d *decoder) beyond(n uint64) []byte {
+func (d *decoder) beyond() []byte {
 	d.fail(ErrTrap, "points beyond the memory")
-	if n > 16 {
-		return nil
-	}
-	return make([]byte, 16)[:n]
+	return make([]byte, 16)
 }
 
 func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
@@ -99,7 +96,7 @@ func (d *decoder) value(addr uint32, depth int) {
 
 func (d *decoder) string(addr uint32) []byte {
 	s := d.at(addr, stringBytes)
-	return d.at(u32(s[8:]), uint64(u32(s[4:])))
+	return d.at(u32(s[8:]), int(u32(s[4:])))
 }
 
 // number prints integers, and the text of others if it is a JSON number: to_number makes numbers of texts like "007".
@@ -109,7 +106,7 @@ func (d *decoder) number(addr uint32, repr byte) {
 		d.out = strconv.AppendInt(d.out, int64(binary.LittleEndian.Uint64(n[8:])), 10)
 		return
 	}
-	text := d.at(u32(n[8:]), uint64(u32(n[12:])))
+	text := d.at(u32(n[8:]), int(u32(n[12:])))
 	if _, end, _ := scanNumber(text, 0); end == 0 || end < len(text) {
 		d.fail(ErrTrap, "has %.40q for a number", text)
 		return

@@ -18,7 +18,7 @@ func (d *decoder) nested(addr uint32, tag byte, depth int) {
 
 func (d *decoder) array(addr uint32, depth int) {
 	head := d.at(addr, arrayBytes)
-	table := d.at(u32(head[4:]), uint64(u32(head[8:]))*8)
+	table := d.at(u32(head[4:]), int(u32(head[8:]))*8)
 	d.out = append(d.out, '[')
 	for i := 0; i < len(table) && d.err == nil; i += 8 {
 		if i > 0 {
@@ -33,7 +33,7 @@ func (d *decoder) array(addr uint32, depth int) {
 // is memory for; a cycle would seem to have more.
 func (d *decoder) table(addr uint32) (buckets []byte, n int) {
 	head := d.at(addr, objectBytes)
-	buckets, n = d.at(u32(head[4:]), uint64(u32(head[8:]))*4), int(u32(head[12:]))
+	buckets, n = d.at(u32(head[4:]), int(u32(head[8:]))*4), int(u32(head[12:]))
 	if n > len(d.mem)/8 {
 		d.fail(ErrTrap, "has a malformed table")
 		return nil, 0
