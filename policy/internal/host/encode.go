@@ -80,7 +80,7 @@ func (e *encoder) encode(addr uint32, text []byte) (value, end uint32, err error
 		return 0, 0, &Error{Kind: ErrInput, Detail: "it is not UTF-8"}
 	}
 	e.begin(addr, text)
-	e.base = e.take(uint64(len(text)))
+	e.base = e.take(aligned(len(text)))
 	if e.err == nil {
 		copy(e.mem[e.base:], text)
 		value = e.value()
@@ -97,27 +97,28 @@ func (e *encoder) begin(addr uint32, text []byte) {
 	e.at, e.depth, e.stack, e.indexed, e.err = 0, 0, e.stack[:0], 0, nil
 }
 
-// take returns the address of n fresh bytes, growing the memory as needed, or 0 where it cannot grow that far.
-func (e *encoder) take(n uint64) uint32 {
+// take returns the address of n fresh bytes, a multiple of 4, or 0 where the memory cannot grow that far.
+func (e *encoder) take(n int) uint32 {
 	addr := e.next
-	end := uint64(addr) + (n+3)&^3
-	if end > uint64(len(e.mem)) && !e.grow(end) {
-		return 0
+	if int(addr)+n > len(e.mem) {
+		return e.grow(n)
 	}
-	e.next = uint32(end)
+	e.next += uint32(n)
 	return addr
 }
 
-// grow makes the memory reach to end and beyond, by what the rest of the text is likely to need.
-func (e *encoder) grow(end uint64) bool {
-	rest := uint64(len(e.text)-e.at) * 4
-	if err := e.in.reserve(e.next, end, end+rest); err != nil {
-		e.err = err
-		return false
+// grow takes n bytes from memory that it adds, with what the rest of the text is likely to need.
+func (e *encoder) grow(n int) uint32 {
+	end := uint64(e.next) + uint64(n)
+	if e.err = e.in.reserve(e.next, end, end+uint64(len(e.text)-e.at)*4); e.err != nil {
+		return 0
 	}
 	e.mem = e.in.memory()
-	return true
+	return e.take(n)
 }
+
+// aligned rounds up to what take gives out.
+func aligned(n int) int { return (n + 3) &^ 3 }
 
 func (e *encoder) put(addr, v uint32) { binary.LittleEndian.PutUint32(e.mem[addr:], v) }
 

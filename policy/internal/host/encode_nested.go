@@ -1,6 +1,9 @@
 package host
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // maxChain bounds the members of an object that share a bucket. Chance gives about ten where there are a million
 // members; names that were chosen to collide would cost the square of their number.
@@ -61,7 +64,7 @@ func (e *encoder) array() uint32 {
 func (e *encoder) arrayOf(elements []member) uint32 {
 	n := uint32(len(elements))
 	e.reach(n)
-	addr := e.take(arrayBytes + uint64(n)*8)
+	addr := e.take(arrayBytes + len(elements)*8)
 	if addr == 0 || e.err != nil {
 		return 0
 	}
@@ -88,7 +91,7 @@ func (e *encoder) reach(n uint32) {
 	if n <= sharedIntegers || n <= e.indexed {
 		return
 	}
-	if e.indexes = e.take(uint64(n-sharedIntegers) * integerBytes); e.indexes != 0 {
+	if e.indexes = e.take(int(n-sharedIntegers) * integerBytes); e.indexes != 0 {
 		e.integers(e.indexes, sharedIntegers, int32(n))
 		e.indexed = n
 	}
@@ -142,7 +145,7 @@ func (e *encoder) member() bool {
 // objectOf writes an object. As in the runtime its table is at most 7/10 full and each chain is sorted by key, so that
 // both iterate in the same order.
 func (e *encoder) objectOf(members []member) uint32 {
-	n, buckets := uint64(len(members)), uint64(minBuckets)
+	n, buckets := len(members), minBuckets
 	for n*10 > buckets*7 {
 		buckets *= 2
 	}
@@ -158,35 +161,40 @@ func (e *encoder) objectOf(members []member) uint32 {
 	e.put(addr+12, uint32(n))
 	clear(e.mem[table:elem])
 	for _, m := range members {
-		link := e.link(table+m.hash%uint32(buckets)*4, m.key)
-		if link == 0 {
-			return 0
+		link := table + m.hash%uint32(buckets)*4
+		next := e.u32(link)
+		if next != 0 {
+			if link, next = e.link(link, m.key); link == 0 {
+				return 0
+			}
 		}
-		e.put(elem, m.key)
-		e.put(elem+4, m.value)
-		e.put(elem+8, e.u32(link))
+		b := (*[elemBytes]byte)(e.mem[elem:])
+		binary.LittleEndian.PutUint32(b[:], m.key)
+		binary.LittleEndian.PutUint32(b[4:], m.value)
+		binary.LittleEndian.PutUint32(b[8:], next)
 		e.put(link, elem)
 		elem += elemBytes
 	}
 	return addr
 }
 
-// link returns the place of the pointer in a chain where the element for key belongs, or 0 if it must not be there.
-func (e *encoder) link(link, key uint32) uint32 {
+// link returns the place of the pointer in a chain where the element for key belongs, and what it points to now; or 0 if
+// the element must not be there.
+func (e *encoder) link(link, key uint32) (place, next uint32) {
 	for range maxChain {
 		next := e.u32(link)
 		if next == 0 {
-			return link
+			return link, 0
 		}
 		switch bytes.Compare(e.keyBytes(key), e.keyBytes(e.u32(next))) {
 		case -1:
-			return link
+			return link, next
 		case 0:
 			e.refuse(ErrInput, "the name %q stands twice in one object", e.keyBytes(key))
-			return 0
+			return 0, 0
 		}
 		link = next + 8
 	}
 	e.refuse(ErrInput, "more than %d names in one object have colliding hashes, such as %q", maxChain, e.keyBytes(key))
-	return 0
+	return 0, 0
 }

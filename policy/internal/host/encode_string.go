@@ -10,29 +10,33 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/rewrite"
 )
 
-// string writes a string value. Without escapes its bytes are those of the text, a copy of which is in memory.
+// string writes a string value.
 func (e *encoder) string() uint32 {
 	where, n, ok := e.content()
 	if !ok {
 		return 0
 	}
-	addr := e.take(stringBytes)
-	if addr == 0 {
-		return 0
-	}
-	b := (*[stringBytes]byte)(e.mem[addr:])
-	binary.LittleEndian.PutUint32(b[:], tagString)
-	binary.LittleEndian.PutUint32(b[4:], n)
-	binary.LittleEndian.PutUint32(b[8:], where)
-	return addr
+	return e.stringOf(where, n)
 }
 
 // key writes the string of an object's member and returns its hash as well.
 func (e *encoder) key() (addr, hash uint32) {
-	if addr = e.string(); addr != 0 {
-		hash = rewrite.StringHash(e.keyBytes(addr))
+	where, n, ok := e.content()
+	if !ok {
+		return 0, 0
 	}
-	return addr, hash
+	return e.stringOf(where, n), rewrite.StringHash(e.mem[where : where+n])
+}
+
+func (e *encoder) stringOf(where, n uint32) uint32 {
+	addr := e.take(stringBytes)
+	if addr != 0 {
+		b := (*[stringBytes]byte)(e.mem[addr:])
+		binary.LittleEndian.PutUint32(b[:], tagString)
+		binary.LittleEndian.PutUint32(b[4:], n)
+		binary.LittleEndian.PutUint32(b[8:], where)
+	}
+	return addr
 }
 
 func (e *encoder) keyBytes(addr uint32) []byte {
@@ -40,7 +44,8 @@ func (e *encoder) keyBytes(addr uint32) []byte {
 	return e.mem[where : where+n]
 }
 
-// content passes over a string and returns where in memory its bytes are.
+// content passes over a string and returns where in memory its bytes are. Without escapes these are those of the text,
+// a copy of which is there.
 func (e *encoder) content() (where, n uint32, ok bool) {
 	e.at++
 	start := e.at
@@ -54,7 +59,7 @@ func (e *encoder) content() (where, n uint32, ok bool) {
 		return 0, 0, false
 	}
 	n = uint32(len(e.unescaped))
-	if where = e.take(uint64(n)); where == 0 {
+	if where = e.take(aligned(int(n))); where == 0 {
 		return 0, 0, false
 	}
 	copy(e.mem[where:], e.unescaped)

@@ -1,6 +1,9 @@
 package rewrite
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Most of what rules do is look up members of objects, which in OPA's runtime means to hash a name byte by byte (FNV)
 // and to compare it byte by byte. Here both take eight bytes at a time. The runtime uses the hash for nothing but its
@@ -12,20 +15,26 @@ const (
 	hashFactor = 0x9e3779b97f4a7c15
 )
 
-// StringHash is the hash of a string in a rewritten module.
+// StringHash is the hash of a string in a rewritten module. It takes words of eight bytes, the last of which may overlap
+// the one before; of shorter strings the ends and the middle make one word.
 func StringHash(s []byte) uint32 {
-	h := hashSeed ^ uint64(len(s))
-	for ; len(s) >= 8; s = s[8:] {
-		h = mix(h, binary.LittleEndian.Uint64(s))
+	h, n := hashSeed^uint64(len(s)), len(s)
+	switch {
+	case n >= 8:
+		for i := 0; i+8 < n; i += 8 {
+			h = mix(h, binary.LittleEndian.Uint64(s[i:]))
+		}
+		h ^= binary.LittleEndian.Uint64(s[n-8:])
+	case n >= 4:
+		h ^= uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<32
+	case n > 0:
+		h ^= uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16
 	}
-	for _, c := range s {
-		h = mix(h, uint64(c))
-	}
-	return uint32(mix(h, 0))
+	return uint32(mix(mix(h, 0), 0))
 }
 
-// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the
-// lowest bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
+// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the lowest
+// bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
 func mix(h, word uint64) uint64 {
 	h = (h ^ word) * hashFactor
 	return h ^ h>>32
@@ -49,28 +58,47 @@ func (m *rewriter) hashPrologue(first byte) []byte {
 	b := []byte{
 		opLocalGet, 0, opI32Load8U, 0, 0, opI32Const, tagString, opI32Eq,
 		opLocalGet, 0, opI32Load8U, 0, 0, opI32Const, tagStringInterned, opI32Eq, opI32Or, opIf, blockEmpty,
-		opLocalGet, 0, opI32Load, 2, 8, opLocalSet, p,
+		opLocalGet, 0, opI32Load, 2, 8, opLocalSet, p, opI64Const,
 	}
-	b = append(b, opI64Const)
-	b = appendS64(b, hashSeed)
-	b = append(b, opLocalGet, 0, opI32Load, 2, 4, opLocalTee, n, opI64ExtendI32U, opI64Xor, opLocalSet, h)
-	b = append(b, m.charge(n)...)
-	b = append(b, whileAtLeast(n, 8, step(h, p, n, opI64Load, 8))...)
-	b = append(b, whileAtLeast(n, 1, step(h, p, n, opI64Load8U, 1))...)
-	return append(multiply(append(b, opLocalGet, h), h), opI32WrapI64, opReturn, opEnd)
+	b = append(appendS64(b, hashSeed), opLocalGet, 0, opI32Load, 2, 4, opLocalTee, n, opI64ExtendI32U, opI64Xor)
+	b = append(append(b, opLocalSet, h), m.charge(n)...)
+	word := slices.Concat([]byte{opLocalGet, h, opLocalGet, p, opI64Load, 0, 0, opI64Xor}, multiply(h),
+		[]byte{opLocalSet, h}, advance(p, 8), advance(n, minus8))
+	// A string that has words ends with one: p + n is its end, also after the loop.
+	words := append(whileAtLeast(n, 9, word), at(p, n, 8, opI64Load)...)
+	halves := append([]byte{opLocalGet, p, opI64Load32U, 0, 0}, at(p, n, 4, opI64Load32U)...)
+	halves = append(halves, opI64Const, 32, opI64Shl, opI64Or)
+	short := ifAtLeast(n, 4, halves, ifAtLeast(n, 1, bytesOf(p, n), []byte{opI64Const, 0}))
+	b = append(append(b, ifAtLeast(n, 8, words, short)...), opLocalGet, h, opI64Xor)
+	return slices.Concat(b, multiply(h), multiply(h), []byte{opI32WrapI64, opReturn, opEnd})
 }
 
-// step is `h = mix(h, load(p)); p += size; n -= size`.
-func step(h, p, n, load, size byte) []byte {
-	b := []byte{opLocalGet, h, opLocalGet, p, load, 0, 0, opI64Xor}
-	b = append(multiply(b, h), opLocalSet, h)
-	return append(append(b, advance(p, size)...), opLocalGet, n, opI32Const, size, opI32Sub, opLocalSet, n)
+// bytesOf is `p[0] | p[n/2] << 8 | p[n-1] << 16`.
+func bytesOf(p, n byte) []byte {
+	b := []byte{opLocalGet, p, opI64Load8U, 0, 0}
+	b = append(b, opLocalGet, p, opLocalGet, n, opI32Const, 1, opI32ShrU, opI32Add, opI64Load8U, 0, 0)
+	b = append(append(b, opI64Const, 8, opI64Shl, opI64Or), at(p, n, 1, opI64Load8U)...)
+	return append(b, opI64Const, 16, opI64Shl, opI64Or)
 }
 
-// multiply turns x on the stack into `h = x * factor; h ^ h>>32`.
-func multiply(b []byte, h byte) []byte {
+// at loads what lies size bytes before p + n.
+func at(p, n, size, load byte) []byte {
+	return []byte{opLocalGet, p, opLocalGet, n, opI32Add, opI32Const, size, opI32Sub, load, 0, 0}
+}
+
+// ifAtLeast leaves the i64 of one of both on the stack.
+func ifAtLeast(n, least byte, then, otherwise []byte) []byte {
+	b := append([]byte{opLocalGet, n, opI32Const, least, opI32GeU, opIf, typeI64}, then...)
+	return append(append(append(b, opElse), otherwise...), opEnd)
+}
+
+// minus8 is the immediate for -8.
+const minus8 = 0x78
+
+// multiply turns x on the stack into mix(x, 0), using h.
+func multiply(h byte) []byte {
 	factor := uint64(hashFactor)
-	b = append(appendS64(append(b, opI64Const), int64(factor)), opI64Mul, opLocalTee, h)
+	b := append(appendS64([]byte{opI64Const}, int64(factor)), opI64Mul, opLocalTee, h)
 	return append(b, opLocalGet, h, opI64Const, 32, opI64ShrU, opI64Xor)
 }
 
@@ -79,8 +107,7 @@ func multiply(b []byte, h byte) []byte {
 func (m *rewriter) comparePrologue() []byte {
 	const a, b, n = 0, 1, 2
 	body := []byte{opLocalGet, a, opI64Load, 0, 0, opLocalGet, b, opI64Load, 0, 0, opI64Ne, opBrIf, 1}
-	body = append(append(body, advance(a, 8)...), advance(b, 8)...)
-	body = append(body, opLocalGet, n, opI32Const, 8, opI32Sub, opLocalSet, n)
+	body = slices.Concat(body, advance(a, 8), advance(b, 8), advance(n, minus8))
 	return append(m.charge(n), whileAtLeast(n, 8, body)...)
 }
 
@@ -95,6 +122,7 @@ func (m *rewriter) charge(n byte) []byte {
 	return append(b, opEnd)
 }
 
+// advance adds to a local variable; size is the immediate of an i32.const.
 func advance(local, size byte) []byte {
 	return []byte{opLocalGet, local, opI32Const, size, opI32Add, opLocalSet, local}
 }
