@@ -43,19 +43,19 @@ type Waiver struct {
 // nodeLocal is the check that guards against silently corrupted answers.
 const nodeLocal = "tiering.node_local"
 
-// apply reads data.settings and puts it into the checks.
-func applySettings(data map[string]any, checks []*Check) (Errors, error) {
+// applySettings reads data.settings and puts it into the checks.
+func applySettings(data map[string]any, checks []*Check) error {
 	raw, given := data["settings"]
 	if !given {
-		return nil, nil
+		return nil
 	}
 	text, err := asJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("read data.settings: %w", err)
+		return fmt.Errorf("read data.settings: %w", err)
 	}
 	var s Settings
 	if err := json.Unmarshal(text, &s, json.RejectUnknownMembers(true)); err != nil {
-		return Errors{unreadable(err)}, nil
+		return Errors{unreadable(err)}
 	}
 	a := applier{checks: map[string]*Check{}}
 	for _, c := range checks {
@@ -69,7 +69,7 @@ func applySettings(data map[string]any, checks []*Check) (Errors, error) {
 			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
 		}
 	}
-	return a.errs, nil
+	return a.errs.orNil()
 }
 
 // unreadable says in the author's words what the decoder found.

@@ -78,8 +78,8 @@ func prepare(src *files) (*parsed, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if errs, err := applySettings(src.data, p.checks); err != nil || errs != nil {
-		return nil, nil, cmpErr(errs.orNil(), err)
+	if err := applySettings(src.data, p.checks); err != nil {
+		return nil, nil, err
 	}
 	active := enabled(p.checks)
 	if !slices.ContainsFunc(active, func(c *Check) bool { return c.Enforcement == v1.EnforceDeny }) {
@@ -101,13 +101,6 @@ func prepare(src *files) (*parsed, []byte, error) {
 // exports are the entry points that callers may query: the verdict, and what else the rules declare.
 func (p *parsed) exports() []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(p.entrypoints, Verdict))))
-}
-
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 // places maps rule paths to where they are defined, for errors of an evaluation. The files have been parsed before.
