@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,11 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/util"
-
-	v1 "github.com/tiergate/tiergate/api/v1"
-	"github.com/tiergate/tiergate/policy/internal/host"
 )
 
 // TestOptions select tests and bound them.
@@ -141,160 +136,4 @@ func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([
 		return a.Location.Row - b.Location.Row
 	})
 	return out, nil
-}
-
-// compiledResult is what WebAssembly made of a test: how many of its cases hold, or an error.
-type compiledResult struct {
-	holds bool
-	cases int
-	err   error
-	took  time.Duration
-}
-
-func runCompiled(ctx context.Context, p *parsed, data []byte, tests []*tester.Result, opts TestOptions) ([]compiledResult, error) {
-	entrypoints := make([]string, len(tests))
-	for i, t := range tests {
-		entrypoints[i] = strings.ReplaceAll(strings.TrimPrefix(t.Package, "data."), ".", "/") + "/" + t.Name
-	}
-	wasm, err := p.compileWasm(ctx, slices.Compact(slices.Sorted(slices.Values(entrypoints))))
-	if err != nil {
-		return nil, err
-	}
-	h, err := host.New(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close(ctx) //nolint:errcheck // the process ends soon, and the tests are done
-	module, err := h.Load(ctx, wasm, data, builtins(), host.Limits{
-		MaxPages: DefaultMaxPages, RetirePages: DefaultMaxPages, Budget: DefaultBudget,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("load tests: %w", err)
-	}
-	pool := host.NewPool(module, 1)
-	out := make([]compiledResult, len(tests))
-	for i, path := range entrypoints {
-		if !tests[i].Skip {
-			out[i] = runTest(ctx, pool, module, path, opts.Timeout)
-		}
-	}
-	return out, pool.Close(ctx)
-}
-
-func runTest(ctx context.Context, pool *host.Pool, module *host.Module, path string, timeout time.Duration) (r compiledResult) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	id, known := module.Entrypoint(path)
-	if !known {
-		r.err = fmt.Errorf("%w: %s", ErrNoEntrypoint, path)
-		return r
-	}
-	start := time.Now()
-	text, defined, err := pool.Eval(ctx, id, nil, nil)
-	r.took, r.err = time.Since(start), err
-	if err == nil && defined {
-		r.holds, r.cases = holds(text)
-	}
-	return r
-}
-
-// holds tells whether a test's value is true, or an object all of whose leaves are, and counts these.
-func holds(text []byte) (bool, int) {
-	var value any
-	if err := util.Unmarshal(text, &value); err != nil {
-		return false, 0
-	}
-	return allTrue(value)
-}
-
-func allTrue(value any) (bool, int) {
-	object, nested := value.(map[string]any)
-	if !nested {
-		return value == true, 1
-	}
-	all, count := len(object) > 0, 0
-	for _, v := range object {
-		ok, n := allTrue(v)
-		all, count = all && ok, count+n
-	}
-	return all, count
-}
-
-func judgeTest(r *tester.Result, wasm compiledResult) TestResult {
-	out := TestResult{
-		Name: r.Package + "." + r.Name, File: r.Location.File, Row: r.Location.Row, Outcome: TestPass, Duration: wasm.took,
-	}
-	interpreterHolds := r.Error == nil && !r.Fail
-	failedCases, cases := countCases(r.SubResults)
-	wasmHolds := wasm.err == nil && wasm.holds && (cases == 0 || wasm.cases == cases)
-	switch {
-	case r.Skip:
-		out.Outcome = TestSkip
-		return out
-	case interpreterHolds != wasmHolds:
-		out.Outcome, out.Differs = TestFail, true
-		out.Detail = fmt.Sprintf("the interpreter says %s, WebAssembly says %s",
-			engineSays(interpreterHolds, r.Error), engineSays(wasmHolds, wasm.err))
-	case r.Error != nil:
-		out.Outcome, out.Detail = TestError, oneLine(r.Error)
-	case r.Fail:
-		out.Outcome = TestFail
-		if failedCases != nil {
-			out.Detail = "cases that do not hold: " + strings.Join(failedCases, ", ")
-		}
-		if failed := failedAt(r.Trace, out.File); failed != nil && failedCases == nil {
-			out.Detail = fmt.Sprintf("line %d does not hold: %s", failed.Location.Row, failed.Location.Text)
-		}
-	}
-	return out
-}
-
-// failedAt is the expression of a test file that failed last.
-func failedAt(trace []*topdown.Event, file string) *ast.Expr {
-	for _, event := range slices.Backward(trace) {
-		expr, ok := event.Node.(*ast.Expr)
-		if ok && event.Op == topdown.FailOp && expr.Location != nil && expr.Location.File == file {
-			return expr
-		}
-	}
-	return nil
-}
-
-func countCases(subs tester.SubResultMap) (failed []string, n int) {
-	for name, sub := range subs {
-		inner, m := countCases(sub.SubResults)
-		if m == 0 {
-			m = 1
-			if sub.Fail {
-				inner = []string{name}
-			}
-		}
-		failed, n = append(failed, inner...), n+m
-	}
-	slices.Sort(failed)
-	return failed, n
-}
-
-func engineSays(holds bool, err error) string {
-	switch {
-	case err != nil:
-		return "error: " + oneLine(err)
-	case holds:
-		return v1.Pass
-	default:
-		return v1.Fail
-	}
-}
-
-func oneLine(err error) string {
-	var list ast.Errors
-	var topdownErr *topdown.Error
-	switch {
-	case errors.As(err, &topdownErr):
-		return topdownErr.Error()
-	case errors.As(err, &list) && len(list) > 0:
-		return list[0].Error()
-	}
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
 }

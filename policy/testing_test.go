@@ -44,7 +44,7 @@ todo_test_later if lib.double(1) == 3
 		"data.acme.lib_test.test_fails":         {TestFail, "line 9 does not hold: lib.double(2) == 5"},
 		"data.acme.lib_test.test_cases":         {TestFail, "cases that do not hold: two"},
 		"data.acme.lib_test.test_builtin_error": {TestError, "site/lib.rego:5: eval_builtin_error: div: divide by zero"},
-		"data.acme.lib_test.todo_test_later":         {TestSkip, ""},
+		"data.acme.lib_test.todo_test_later":    {TestSkip, ""},
 	}, got)
 }
 
