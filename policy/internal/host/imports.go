@@ -43,7 +43,7 @@ type evaluation struct {
 }
 
 // Value hides the caller's values from wazero, some of which would change how it runs.
-func (*evaluation) Value(any) any { return nil }
+func (*evaluation) Value(key any) any { return settings.Value(key) }
 
 func instanceOf(ctx context.Context) *Instance { return ctx.(*evaluation).in }
 
