@@ -56,9 +56,10 @@ func opaAbort(ctx context.Context, mod api.Module, stack []uint64) {
 	panic(abort{abortError(cString(mod.Memory(), uint32(stack[0])))})
 }
 
-// fuelSlice is how many steps run between two looks at the clock: some hundred microseconds, which bounds how long a
-// running evaluation can hold up the garbage collector and how late a deadline is seen.
-const fuelSlice = 20_000
+// fuelSlice is how many steps run between two looks at the clock: some ten microseconds mostly, and up to two
+// milliseconds of arithmetic. It bounds how long a running evaluation can hold up the garbage collector and how late a
+// deadline is seen.
+const fuelSlice = 5_000
 
 // refill gives the module its next slice of fuel.
 func (in *Instance) refill() {

@@ -20,7 +20,7 @@ type Limits struct {
 	MaxPages uint32
 	// RetirePages is the size above which an instance is replaced after its evaluation, since memory never shrinks.
 	RetirePages uint32
-	// Budget is the most steps, counted at loop headers and rule entries and checked every 20,000 of them.
+	// Budget is the most steps, counted at loop headers and rule entries and checked every 5,000 of them.
 	Budget int64
 }
 
