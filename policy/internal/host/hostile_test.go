@@ -71,7 +71,7 @@ var hostileWays = map[string]struct {
 	want string
 }{
 	"endless":  {ErrDeadline, "evaluation stopped at its deadline in data.p.endless"},
-	"hashes":   {ErrDeadline, "evaluation stopped at its deadline in data.p.h"},
+	"hashes":   {ErrDeadline, "evaluation stopped at its deadline in data.p."},
 	"compares": {ErrDeadline, "evaluation stopped at its deadline in data.p."},
 	"cascade":  {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
 	"memory":   {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
