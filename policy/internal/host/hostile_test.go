@@ -188,7 +188,7 @@ func heapInUse() uint64 {
 // fuel is refilled.
 func TestCollectorIsNotHeldUp(t *testing.T) {
 	for _, name := range []string{"endless", "memory"} {
-		assert.Less(t, longestCollection(t, name), 200*time.Millisecond, "of an evaluation of 500 ms")
+		assert.Less(t, longestCollection(t, name), 400*time.Millisecond, "of 500 ms that evaluations ran")
 	}
 }
 
