@@ -76,6 +76,7 @@ func (in *Instance) callBuiltin(id uint32, args []uint64) uint32 {
 	if int(id) >= len(in.module.calls) || in.module.calls[id].Func == nil {
 		panic(abort{&Error{Kind: ErrTrap, Detail: fmt.Sprintf("the module calls host function %d without a name", id)}})
 	}
+	in.lookAtClock() // a call may take long and is no step
 	b := in.module.calls[id]
 	operands := make([]*ast.Term, len(args))
 	for i, addr := range args {

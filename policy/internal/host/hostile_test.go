@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,57 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is a policy with an entry point for every way to misbehave and one that behaves.
-func hostile() (entrypoints []string, source string) {
-	var b strings.Builder
-	b.WriteString(`package p
-
-good := {"sum": input.a + input.b}
-
-endless := count([1 | some a in r; some b in r; some c in r; some d in r; a != b; b == c; c == d; d == a])
-r := numbers.range(1, 1000)
-
-hashes := count({x | some i in numbers.range(1, 5000); x := [huge, i]})
-compares := count([1 | some i in numbers.range(1, 100000); huge == concat("", [half, half])])
-half := concat("", [long | some _ in numbers.range(1, 10)])
-huge := concat("", [half, half])
-
-cascade := f30(1)
-f0(x) := x
-
-memory := count(numbers.range(1, 1000000000))
-
-deep := json.unmarshal(concat("", [brackets | some _ in numbers.range(1, 1000)]))
-brackets := concat("", ["[" | some _ in numbers.range(1, 1000)])
-
-conflict := 1 if input.a
-conflict := 2 if input.a
-
-division := 1 / (input.a - input.a)
-
-wrong := urlquery.encode(input.a) if true
-
-swallowed := "still an answer" if not input.a / (input.a - input.a)
-
-nested := json.unmarshal(concat("", [brackets, brackets, closing, closing]))
-closing := concat("", ["]" | some _ in numbers.range(1, 1000)])
-
-wide := [long | some _ in numbers.range(1, 1100)]
-long := concat("", ["0123456789abcdef" | some _ in numbers.range(1, 4096)])
-argument := object.subset({"wide": wide}, {})
-patched := json.patch({}, array.concat([{"op": "add", "path": "a", "value": 1}], [x |
-	some i in numbers.range(1, 40)
-	x := {"op": "copy", "from": "", "path": sprintf("a%d", [i])}
-]))
-`)
+// hostile is testdata/hostile.rego with the cascade's functions, and its entry points.
+func hostile(tb testing.TB) (entrypoints []string, source string) {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/hostile.rego")
+	require.NoError(tb, err)
+	source = string(text) + "\nf0(x) := x\n"
 	for i := range 30 {
-		fmt.Fprintf(&b, "f%d(x) := y if {\n\tf%d(x)\n\ty := f%d(x)\n}\n", i+1, i, i)
+		source += fmt.Sprintf("\nf%d(x) := y if {\n\tf%d(x)\n\ty := f%d(x)\n}\n", i+1, i, i)
 	}
-	for _, name := range strings.Fields("good endless hashes compares cascade memory deep conflict division wrong " +
-		"swallowed nested wide argument patched") {
+	for _, name := range slices.Sorted(maps.Keys(hostileWays)) {
 		entrypoints = append(entrypoints, "p/"+name)
 	}
-	return entrypoints, b.String()
+	return append(entrypoints, "p/good"), source
 }
 
 var hostileWays = map[string]struct {
@@ -76,8 +40,15 @@ var hostileWays = map[string]struct {
 	"cascade":  {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
 	"memory":   {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
 	"deep":     {ErrStack, "evaluation nested too deeply"},
-	"conflict": {ErrConflict, "m0.rego:22: evaluation gave conflicting values in data.p.conflict: " +
+	"conflict": {ErrConflict, "m0.rego:61: evaluation gave conflicting values in data.p.conflict: " +
 		"var assignment conflict"},
+	"calls": {ErrDeadline, "evaluation stopped at its deadline in data.p.calls"},
+	"formatted": {ErrBuiltin, "builtin function failed in data.p.formatted: sprintf: " +
+		"the format has a width or precision of more than three digits"},
+	"indexed": {ErrBuiltin, "builtin function failed in data.p.indexed: sprintf: the format has a width"},
+	"verbs":   {ErrBuiltin, "builtin function failed in data.p.verbs: sprintf: the format has more than 1000 verbs"},
+	"digits": {ErrMemory, "evaluation needs more memory than its maximum in data.p.digits: sprintf: " +
+		"a number has more than 1000 digits"},
 	"division": {ErrBuiltin, "builtin function failed in data.p.division: arith_divide refused its arguments"},
 	"wrong": {ErrBuiltin, "builtin function failed in data.p.wrong: urlquery.encode: eval_type_error: " +
 		"urlquery.encode: operand 1 must be string but got number"},
@@ -101,7 +72,7 @@ func good(t *testing.T, p *Pool) {
 }
 
 func TestHostilePolicies(t *testing.T) {
-	entrypoints, source := hostile()
+	entrypoints, source := hostile(t)
 	m := loadModule(t, roomy, "{}", entrypoints, source)
 	p := NewPool(m, 1)
 	defer p.Close(t.Context()) //nolint:errcheck // frees
@@ -132,7 +103,7 @@ func TestHostilePolicies(t *testing.T) {
 
 // TestBudget: a budget bounds evaluations, and neither the loading of a module nor what fits into one slice of fuel.
 func TestBudget(t *testing.T) {
-	entrypoints, source := hostile()
+	entrypoints, source := hostile(t)
 	limits := roomy
 	limits.Budget = 100
 	m := loadModule(t, limits, "{}", entrypoints, source)
@@ -151,7 +122,7 @@ func TestBudget(t *testing.T) {
 // TestThousandHostile: after a thousand evaluations that failed in every way the pool answers and holds no more than
 // before.
 func TestThousandHostile(t *testing.T) {
-	entrypoints, source := hostile()
+	entrypoints, source := hostile(t)
 	limits := roomy
 	limits.MaxPages, limits.RetirePages, limits.Budget = 32, 16, 50_000
 	m := loadModule(t, limits, "{}", entrypoints, source)
@@ -182,52 +153,4 @@ func heapInUse() uint64 {
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)
 	return s.HeapInuse
-}
-
-// TestCollectorIsNotHeldUp: the collector waits for every goroutine to stop, and one in WebAssembly stops only where the
-// fuel is refilled.
-func TestCollectorIsNotHeldUp(t *testing.T) {
-	for _, name := range []string{"endless", "memory"} {
-		assert.Less(t, longestCollection(t, name), 400*time.Millisecond, "of 500 ms that evaluations ran")
-	}
-}
-
-// BenchmarkCollection reports how long runtime.GC took at worst while hostile evaluations ran for half a second.
-func BenchmarkCollection(b *testing.B) {
-	for _, name := range []string{"idle", "endless", "hashes", "compares", "memory", "deep"} {
-		b.Run(name, func(b *testing.B) {
-			worst := time.Duration(0)
-			for b.Loop() {
-				worst = max(worst, longestCollection(b, name))
-			}
-			b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
-		})
-	}
-}
-
-// longestCollection evaluates an entry point again and again for half a second; "idle" is none of them.
-func longestCollection(tb testing.TB, name string) time.Duration {
-	tb.Helper()
-	entrypoints, source := hostile()
-	p := NewPool(loadModule(tb, roomy, "{}", entrypoints, source), 1)
-	defer p.Close(tb.Context()) //nolint:errcheck // frees
-	ctx, cancel := context.WithTimeout(tb.Context(), 500*time.Millisecond)
-	defer cancel()
-	id, busy := p.module.Entrypoint("p/" + name)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil && busy {
-			_, _, err := p.Eval(ctx, id, []byte(`{}`), nil)
-			assert.Error(tb, err)
-		}
-	}()
-	worst := time.Duration(0)
-	for ctx.Err() == nil {
-		start := time.Now()
-		runtime.GC()
-		worst = max(worst, time.Since(start))
-	}
-	<-ended
-	return worst
 }

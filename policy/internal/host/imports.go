@@ -63,16 +63,19 @@ const fuelSlice = 5_000
 
 // refill gives the module its next slice of fuel.
 func (in *Instance) refill() {
-	in.budget -= fuelSlice
-	ctx := in.eval.Context
-	at, limited := ctx.Deadline()
-	switch {
-	case ctx.Err() != nil, limited && time.Now().After(at):
-		panic(abort{deadline(ctx)})
-	case in.budget < 0:
+	in.lookAtClock()
+	if in.budget -= fuelSlice; in.budget < 0 {
 		panic(abort{&Error{Kind: ErrBudget, Detail: fmt.Sprintf("more than %d steps", in.module.limits.Budget)}})
 	}
 	in.fuelLeft.Set(fuelSlice)
+}
+
+// lookAtClock ends the evaluation if its time is over.
+func (in *Instance) lookAtClock() {
+	ctx := in.eval.Context
+	if at, limited := ctx.Deadline(); ctx.Err() != nil || limited && time.Now().After(at) {
+		panic(abort{deadline(ctx)})
+	}
 }
 
 // opaPrintln drops what print() writes: a policy's output has no place in a decision.

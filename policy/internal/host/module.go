@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
@@ -86,6 +87,9 @@ func (m *Module) learn(ctx context.Context) error {
 		if fn == nil {
 			missing = append(missing, name)
 			continue
+		}
+		if name == ast.Sprintf.Name {
+			fn = boundedSprintf(fn)
 		}
 		id := int(names[name])
 		for len(m.calls) <= id {

@@ -34,8 +34,11 @@ type valueReader struct {
 	left int
 }
 
-// readBytes bounds the arguments of one call.
-const readBytes = 16 << 20
+// readBytes bounds the arguments of one call, maxDigits each number in them: to read one takes the square of its digits.
+const (
+	readBytes = 16 << 20
+	maxDigits = 1000
+)
 
 func (in *Instance) readValue(addr uint32) (ast.Value, error) {
 	r := valueReader{mem: in.memory(), left: readBytes}
@@ -111,6 +114,9 @@ func (r *valueReader) number(addr uint32, repr byte) (ast.Value, error) {
 		return ast.Number(strconv.FormatInt(int64(high)<<32|int64(low), 10)), nil
 	}
 	s, err := r.text(addr+8, addr+12)
+	if err == nil && len(s) > maxDigits {
+		err = &Error{Kind: ErrMemory, Detail: fmt.Sprintf("a number has more than %d digits", maxDigits)}
+	}
 	return ast.Number(json.Number(s)), err
 }
 
