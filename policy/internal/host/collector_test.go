@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestCollectorIsNotHeldUp: the collector waits for every goroutine to stop, and one in WebAssembly stops only where the
-// fuel is refilled.
+// TestCollectorIsNotHeldUp: the collector waits for every goroutine to stop, and one in WebAssembly stops only where
+// the fuel is refilled.
 func TestCollectorIsNotHeldUp(t *testing.T) {
 	for _, name := range []string{"endless", "memory"} {
 		assert.Less(t, longestCollection(t, name), 400*time.Millisecond, "of 500 ms that evaluations ran")

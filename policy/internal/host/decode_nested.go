@@ -29,8 +29,8 @@ func (d *decoder) array(addr uint32, depth int) {
 	d.out = append(d.out, ']')
 }
 
-// table returns the buckets of an object or set and the number of its elements. There cannot be more of these than there
-// is memory for; a cycle would seem to have more.
+// table returns the buckets of an object or set and the number of its elements. There cannot be more of these than
+// there is memory for; a cycle would seem to have more.
 func (d *decoder) table(addr uint32) (buckets []byte, n int) {
 	head := d.at(addr, objectBytes)
 	buckets, n = d.at(u32(head[4:]), int(u32(head[8:]))*4), int(u32(head[12:]))

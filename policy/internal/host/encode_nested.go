@@ -178,8 +178,8 @@ func (e *encoder) objectOf(members []member) uint32 {
 	return addr
 }
 
-// link returns the place of the pointer in a chain where the element for key belongs, and what it points to now; or 0 if
-// the element must not be there.
+// link returns the place of the pointer in a chain where the element for key belongs, and what it points to now; or 0
+// if the element must not be there.
 func (e *encoder) link(link, key uint32) (place, next uint32) {
 	for range maxChain {
 		next := e.u32(link)

@@ -45,8 +45,8 @@ func (in *Instance) end() { in.eval.Context = context.Background() }
 const evalCtxBytes = 16
 
 // run evaluates over a value in memory, with the module's heap starting at end, and returns the address of the set of
-// results, which is empty where there is only one. It does what the module's own opa_eval does, without its parsing and
-// printing.
+// results, which is empty where there is only one. It does what the module's own opa_eval does, without its parsing
+// and printing.
 func (in *Instance) run(entrypoint int32, input, end uint32) (uint32, error) {
 	evalCtx := end
 	if err := in.reserve(end, uint64(end)+evalCtxBytes, uint64(end)+evalCtxBytes); err != nil {

@@ -50,7 +50,8 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 	if !rewritten.Complete {
 		return nil, fmt.Errorf("rewrite module: %w: it lacks the functions of OPA's runtime", rewrite.ErrUnsupported)
 	}
-	compiled, err := h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), rewritten.Bytes)
+	parallel := experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+	compiled, err := h.runtime.CompileModule(parallel, rewritten.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // settings are the values by which wazero knows what else to do than usual: a module's memory is a reserved range of
-// addresses. The memory that wazero makes itself is copied as a whole when it grows, tens of milliseconds for large ones
-// in which the garbage collector, and so every goroutine, must wait.
+// addresses. The memory that wazero makes itself is copied as a whole when it grows, tens of milliseconds for large
+// ones in which the garbage collector, and so every goroutine, must wait.
 var settings = experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(
 	func(_, highest uint64) experimental.LinearMemory { return newMemory(highest) },
 ))

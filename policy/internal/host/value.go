@@ -34,7 +34,8 @@ type valueReader struct {
 	left int
 }
 
-// readBytes bounds the arguments of one call, maxDigits each number in them: to read one takes the square of its digits.
+// readBytes bounds the arguments of one call, maxDigits each number in them: to read one takes the square of its
+// digits.
 const (
 	readBytes = 16 << 20
 	maxDigits = 1000

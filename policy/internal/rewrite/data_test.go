@@ -13,7 +13,8 @@ func dataAt(offset int32, size uint32) []byte {
 	return slices.Concat(appendS32([]byte{0, opI32Const}, offset), []byte{opEnd}, sized(make([]byte, size)))
 }
 
-// TestDataNeedsMemory: the compiler declares less memory than its data needs where that ends beyond the declared pages.
+// TestDataNeedsMemory: the compiler declares less memory than its data needs where that ends beyond the declared
+// pages.
 func TestDataNeedsMemory(t *testing.T) {
 	for _, c := range []struct {
 		segments [][]byte

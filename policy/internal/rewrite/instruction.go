@@ -2,9 +2,10 @@ package rewrite
 
 import "fmt"
 
-// instruction passes over one instruction with its immediates and returns its opcode with the index of what it calls or
-// accesses, or the offset of a load or store. It knows the MVP, sign extension, saturating conversion and bulk memory,
-// which is all that OPA's compiler and its C runtime use; any other opcode is refused rather than skipped by guess.
+// instruction passes over one instruction with its immediates and returns its opcode with the index of what it calls
+// or accesses, or the offset of a load or store. It knows the MVP, sign extension, saturating conversion and bulk
+// memory, which is all that OPA's compiler and its C runtime use; any other opcode is refused rather than skipped by
+// guess.
 func (r *reader) instruction() (op byte, index uint32, err error) {
 	op = r.byte()
 	switch {

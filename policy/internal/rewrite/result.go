@@ -26,8 +26,8 @@ func (p *part) addsResult(name string) bool {
 //
 //	if first == 0 { first = result } else { opa_set_add(set, first); opa_set_add(set, result) }
 //
-// An entry point has one result, and to put it into a set means to hash all of it. Adding the first one again for every
-// further one changes nothing.
+// An entry point has one result, and to put it into a set means to hash all of it. Adding the first one again for
+// every further one changes nothing.
 func (m *rewriter) resultNote(setAdd uint32) []byte {
 	var b []byte
 	b = appendU32(append(b, opGlobalSet), m.site)

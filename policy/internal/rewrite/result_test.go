@@ -9,8 +9,8 @@ import (
 	"github.com/tiergate/tiergate/policy/internal/regotest"
 )
 
-// results is a module whose eval(n) adds 21 to a set of its own, 9, and then n of the results 11, 12 and 13 to the set 5.
-// What opa_set_add gets it hands to the host.
+// results is a module whose eval(n) adds 21 to a set of its own, 9, and then n of the results 11, 12 and 13 to the set
+// 5. What opa_set_add gets it hands to the host.
 func results() module {
 	body := []byte{opI32Const, 9, opI32Const, 21, opCall, firstOwn}
 	// context.result = results, as the compiler has it, with the set in the variable 1.

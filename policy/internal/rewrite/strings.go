@@ -15,8 +15,8 @@ const (
 	hashFactor = 0x9e3779b97f4a7c15
 )
 
-// StringHash is the hash of a string in a rewritten module. It takes words of eight bytes, the last of which may overlap
-// the one before; of shorter strings the ends and the middle make one word.
+// StringHash is the hash of a string in a rewritten module. It takes words of eight bytes, the last of which may
+// overlap the one before; of shorter strings the ends and the middle make one word.
 func StringHash(s []byte) uint32 {
 	h, n := hashSeed^uint64(len(s)), len(s)
 	switch {
@@ -33,8 +33,8 @@ func StringHash(s []byte) uint32 {
 	return uint32(mix(mix(h, 0), 0))
 }
 
-// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the lowest
-// bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
+// mix takes the product's upper half into the lower one, since tables use the lowest bits and these depend on the
+// lowest bits alone in a product. The top bytes of a word get there only with the next mix, hence the last one.
 func mix(h, word uint64) uint64 {
 	h = (h ^ word) * hashFactor
 	return h ^ h>>32
