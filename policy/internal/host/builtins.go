@@ -128,8 +128,9 @@ func (in *Instance) builtinAbort(name string, err error) abort {
 
 // writeValue stores a value in Rego syntax and has the module parse it.
 func (in *Instance) writeValue(v ast.Value) (uint32, error) {
-	if textBytes(v, readBytes) > readBytes {
-		return 0, &Error{Kind: ErrMemory, Detail: fmt.Sprintf("the result exceeds %d bytes", readBytes)}
+	left := readBytes
+	if err := fits(v, &left, 0); err != nil {
+		return 0, err
 	}
 	text := []byte(v.String())
 	addr, err := in.write(text)
@@ -143,29 +144,35 @@ func (in *Instance) writeValue(v ast.Value) (uint32, error) {
 	return addr, err
 }
 
-// textBytes is about how long a value prints, counted up to limit: json.patch can make a value that contains another
-// one any number of times.
-func textBytes(v ast.Value, limit int) int {
-	n := 4
-	add := func(t *ast.Term) {
-		if n <= limit {
-			n += textBytes(t.Value, limit-n)
+// fits takes from left about as much as a value prints: json.patch can make a value that contains another one any number
+// of times, or as deep as it has operations.
+func fits(v ast.Value, left *int, depth int) (err error) {
+	if depth > maxDepth {
+		return &Error{Kind: ErrStack, Detail: fmt.Sprintf("the result is nested deeper than %d", maxDepth)}
+	}
+	inside := func(t *ast.Term) {
+		if err == nil {
+			err = fits(t.Value, left, depth+1)
 		}
 	}
+	*left -= 4
 	switch v := v.(type) {
 	case ast.String:
-		n += len(v)
+		*left -= len(v)
 	case ast.Number:
-		n += len(v)
+		*left -= len(v)
 	case *ast.Array:
-		v.Foreach(add)
+		v.Foreach(inside)
 	case ast.Set:
-		v.Foreach(add)
+		v.Foreach(inside)
 	case ast.Object:
 		v.Foreach(func(key, value *ast.Term) {
-			add(key)
-			add(value)
+			inside(key)
+			inside(value)
 		})
 	}
-	return n
+	if *left < 0 && err == nil {
+		err = &Error{Kind: ErrMemory, Detail: fmt.Sprintf("the result exceeds %d bytes", readBytes)}
+	}
+	return err
 }

@@ -73,6 +73,17 @@ func TestBuiltinOutcomes(t *testing.T) {
 			err:  "evaluation trapped in data.p.q: no such luck (recovered by wazero)",
 			kind: ErrTrap,
 		},
+		"deep": {
+			fn: func(_ topdown.BuiltinContext, _ []*ast.Term, iter func(*ast.Term) error) error {
+				v := ast.InternedEmptyArray
+				for range maxDepth + 1 {
+					v = ast.ArrayTerm(v)
+				}
+				return iter(v)
+			},
+			err:  "evaluation nested too deeply in data.p.q: json.patch: the result is nested deeper than 1000",
+			kind: ErrStack,
+		},
 		"context": {
 			fn: func(bctx topdown.BuiltinContext, _ []*ast.Term, iter func(*ast.Term) error) error {
 				return iter(ast.StringTerm(bctx.Context.Value(contextKey{}).(string)))

@@ -39,7 +39,7 @@ var hostileWays = map[string]struct {
 	"compares": {ErrDeadline, "evaluation stopped at its deadline in data.p."},
 	"cascade":  {ErrDeadline, "evaluation stopped at its deadline in data.p.f"},
 	"memory":   {ErrMemory, "evaluation needs more memory than its maximum in data.p.memory: opa_malloc: failed"},
-	"deep":     {ErrStack, "evaluation nested too deeply"},
+	"deep":     {ErrStack, "evaluation nested too deeply in data.p.deep: a text to parse is nested deeper than 1000"},
 	"conflict": {ErrConflict, "m0.rego:61: evaluation gave conflicting values in data.p.conflict: " +
 		"var assignment conflict"},
 	"calls": {ErrDeadline, "evaluation stopped at its deadline in data.p.calls"},

@@ -49,9 +49,12 @@ func instanceOf(ctx context.Context) *Instance { return ctx.(*evaluation).in }
 
 // opaAbort ends an evaluation with the module's message, or refills its fuel when the address is the sentinel.
 func opaAbort(ctx context.Context, mod api.Module, stack []uint64) {
-	if int32(stack[0]) == rewrite.Sentinel {
+	switch int32(stack[0]) {
+	case rewrite.Sentinel:
 		instanceOf(ctx).refill()
 		return
+	case rewrite.TooDeep:
+		panic(abort{&Error{Kind: ErrStack, Detail: fmt.Sprintf("a text to parse is nested deeper than %d", maxDepth)}})
 	}
 	panic(abort{abortError(cString(mod.Memory(), uint32(stack[0])))})
 }

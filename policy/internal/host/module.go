@@ -43,7 +43,9 @@ type Module struct {
 // Load rewrites and compiles a module as OPA's compiler gives it, and makes one instance to learn what it offers and
 // needs. data is a JSON document.
 func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, limits Limits) (*Module, error) {
-	rewritten, err := rewrite.Rewrite(wasm, rewrite.Options{MaxPages: limits.MaxPages, Nullable: failsSilently})
+	rewritten, err := rewrite.Rewrite(wasm, rewrite.Options{
+		MaxPages: limits.MaxPages, MaxDepth: maxDepth, Nullable: failsSilently,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("rewrite module: %w", err)
 	}

@@ -99,20 +99,33 @@ func (m *rewriter) prologue(p *part, r *reader) error {
 		locals += uint64(r.u32())
 		r.byte()
 	}
-	switch {
-	case r.err != nil:
+	if r.err != nil {
 		return r.err
+	}
+	// declare adds variables; the functions that need any have one parameter.
+	declare := func(types ...byte) byte {
+		p.replace(0, declarations, appendU32(nil, groups+uint32(len(types))))
+		for _, t := range types {
+			p.insert(r.at, []byte{1, t})
+		}
+		return byte(1 + locals)
+	}
+	prologue := map[string]func() []byte{
+		hashFunction:      func() []byte { return m.hashPrologue(declare(typeI64, typeI32, typeI32)) },
+		compareFunction:   m.comparePrologue,
+		unmarshalFunction: func() []byte { return m.depthPrologue(declare(typeI32, typeI32, typeI32)) },
+		isValidFunction:   func() []byte { return m.depthPrologue(declare(typeI32, typeI32, typeI32)) },
+	}[p.name]
+	switch {
 	case p.rule:
 		p.insert(r.at, m.fuelCheck())
-	case m.known && p.name == hashFunction:
-		if locals > maxHashLocals {
+	case m.known && prologue != nil:
+		if locals > maxLocals {
 			return fmt.Errorf("%w: it has %d local variables", ErrUnsupported, locals)
 		}
-		p.replace(0, declarations, appendU32(nil, groups+2))
-		p.insert(r.at, append([]byte{1, typeI64, 2, typeI32}, m.hashPrologue(byte(1+locals))...))
-	case m.known && p.name == compareFunction:
-		p.metered = false // what is left to its loop is a few bytes
-		p.insert(r.at, m.comparePrologue())
+		p.metered = p.name != compareFunction // what is left to its loop is a few bytes
+		b := prologue()
+		p.insert(r.at, b)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestDataRefused(t *testing.T) {
 
 func TestHashWithManyLocals(t *testing.T) {
 	m := module{functions: slices.Clone(runtimeStrings.functions)}
-	m.functions[0].locals = maxHashLocals + 1
+	m.functions[0].locals = maxLocals + 1
 	_, err := Rewrite(m.bytes(), options())
 	require.EqualError(t, err, "rewrite code: at byte 9: function 2 (opa_value_hash): unsupported module: "+
 		"it has 101 local variables")

@@ -27,6 +27,7 @@ const (
 	opI32Eqz     = 0x45
 	opI32Eq      = 0x46
 	opI32LtS     = 0x48
+	opI32GtS     = 0x4a
 	opI32GeU     = 0x4f
 	opI64Ne      = 0x52
 	opI32Add     = 0x6a

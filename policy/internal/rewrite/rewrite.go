@@ -27,8 +27,12 @@ const (
 	ResultExport = "tiergate_result"
 )
 
-// Sentinel is the address given to opa_abort when fuel ran out; no string of the module can be there.
-const Sentinel = -1
+// The addresses given to opa_abort when fuel ran out, and when a text to parse is nested too deeply; no string of the
+// module can be there.
+const (
+	Sentinel = -1
+	TooDeep  = -2
+)
 
 // ErrUnsupported marks a module that is valid perhaps, but not of the shape that OPA's compiler gives.
 var ErrUnsupported = errors.New("unsupported module")
@@ -37,6 +41,8 @@ var ErrUnsupported = errors.New("unsupported module")
 type Options struct {
 	// MaxPages is the maximum of the module's memory in pages of 64 KiB.
 	MaxPages uint32
+	// MaxDepth is how deep a text that a policy parses may be nested.
+	MaxDepth uint32
 	// Nullable tells by its C name whether a builtin that returns no value has failed; others may be undefined rightly.
 	Nullable func(name string) bool
 }

@@ -112,5 +112,5 @@ func rewritten(t *testing.T, m module, nullable ...string) (*Module, *running) {
 }
 
 func options(nullable ...string) Options {
-	return Options{MaxPages: 16, Nullable: func(name string) bool { return slices.Contains(nullable, name) }}
+	return Options{MaxPages: 16, MaxDepth: 5, Nullable: func(name string) bool { return slices.Contains(nullable, name) }}
 }

@@ -48,18 +48,14 @@ const (
 	tagStringInterned = 8
 )
 
-// maxHashLocals keeps the indexes of new locals in one byte.
-const maxHashLocals = 100
+// maxLocals keeps the indexes of new locals in one byte.
+const maxLocals = 100
 
 // hashPrologue is put before the body of opa_value_hash(node): strings, {tag u8, _, length, *text}, are answered by
 // StringHash, anything else goes on as before. h (i64), p and n (i32) are new locals from first on.
 func (m *rewriter) hashPrologue(first byte) []byte {
 	h, p, n := first, first+1, first+2
-	b := []byte{
-		opLocalGet, 0, opI32Load8U, 0, 0, opI32Const, tagString, opI32Eq,
-		opLocalGet, 0, opI32Load8U, 0, 0, opI32Const, tagStringInterned, opI32Eq, opI32Or, opIf, blockEmpty,
-		opLocalGet, 0, opI32Load, 2, 8, opLocalSet, p, opI64Const,
-	}
+	b := append(ifString(), opLocalGet, 0, opI32Load, 2, 8, opLocalSet, p, opI64Const)
 	b = append(appendS64(b, hashSeed), opLocalGet, 0, opI32Load, 2, 4, opLocalTee, n, opI64ExtendI32U, opI64Xor)
 	b = append(append(b, opLocalSet, h), m.charge(n)...)
 	word := slices.Concat([]byte{opLocalGet, h, opLocalGet, p, opI64Load, 0, 0, opI64Xor}, multiply(h),

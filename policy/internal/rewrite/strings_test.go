@@ -22,6 +22,8 @@ var runtimeStrings = module{functions: []function{
 		[]byte{opLocalGet, 0, opI32Load8U, 0, 0, opLocalGet, 1, opI32Load8U, 0, 0, opI32Sub, opLocalTee, 3, opBrIf, 1},
 		advance(0, 1), advance(1, 1), advance(2, 0x7f), []byte{opBr, 0, opEnd, opEnd, opLocalGet, 3},
 	)},
+	{name: unmarshalFunction, kind: typeUnary, body: []byte{opI32Const, 7}},
+	{name: isValidFunction, kind: typeUnary, locals: 2, body: []byte{opI32Const, 8}},
 	{name: setAddFunction, kind: typeBinary},
 	{name: evalFunction, kind: typeEffect},
 }}

@@ -48,7 +48,7 @@ huge := concat("", [half, half])
 
 deep := json.unmarshal(concat("", [brackets | some _ in numbers.range(1, 1000)]))
 
-nested := json.unmarshal(concat("", [brackets, brackets, closing, closing]))
+nested := [[json.unmarshal(concat("", [brackets, closing]))]]
 
 brackets := concat("", ["[" | some _ in numbers.range(1, 1000)])
 
