@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -96,4 +97,20 @@ some_rule := host(input.n)
 			assert.Equal(t, want, *e)
 		})
 	}
+}
+
+// TestTraces: what wazero returns carries the module's stack, of which it shows the innermost functions.
+func TestTraces(t *testing.T) {
+	const trace = "wasm stack trace:\n\t.opa_value_compare(i32,i32) i32\n"
+	for text, want := range map[string]Error{
+		"wasm error: stack overflow\n" + trace + "\t... maybe followed by omitted frames": {Kind: ErrStack},
+		"wasm error: unreachable\n" + trace + "\t.g0.data.a.b(i32,i32) i32\n\t.g0.data.c(i32) i32\n\t.eval(i32) i32": {
+			Kind: ErrTrap, Detail: "wasm error: unreachable", Rule: "data.a.b",
+		},
+		"wasm error: out of bounds memory access": {Kind: ErrTrap, Detail: "wasm error: out of bounds memory access"},
+	} {
+		assert.Equal(t, want, *failed(errors.New(text)))
+	}
+	known := &Error{Kind: ErrBuiltin, Rule: "data.x"}
+	assert.Equal(t, *known, *failed(fmt.Errorf("%w (recovered by wazero)\n%s\t.g0.data.y(i32) i32", abort{known}, trace)))
 }
