@@ -30,7 +30,6 @@ type Module struct {
 	host     *Host
 	compiled wazero.CompiledModule
 	sites    []rewrite.Site
-	minPages uint32
 	limits   Limits
 	data     []byte
 	builtins Builtins
@@ -58,7 +57,7 @@ func (h *Host) Load(ctx context.Context, wasm, data []byte, builtins Builtins, l
 		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
 	m := &Module{
-		host: h, compiled: compiled, sites: rewritten.Sites, minPages: rewritten.MinPages,
+		host: h, compiled: compiled, sites: rewritten.Sites,
 		limits: limits, data: data, builtins: builtins,
 	}
 	if err := m.learn(ctx); err != nil {
