@@ -28,5 +28,19 @@ const (
 	CodeEvaluationBuiltin  = "evaluation_builtin"
 	CodeEvaluationTrap     = "evaluation_trap"
 	CodeUndefined          = "undefined"
+
+	// Those of KV registration. CodeProtocol: another major version of the protocol. CodeInvalidReport: a report, probe or
+	// core report that contradicts itself. CodeAttemptGone: the attempt is not known, or has another id; report again.
+	CodeProtocol      = "protocol"
+	CodeInvalidReport = "invalid_report"
+	CodeAttemptGone   = "attempt_gone"
+	// CodeNoSharedRendezvous: the engine spans nodes, and this service can be reached from one only.
+	CodeNoSharedRendezvous = "no_shared_rendezvous"
+	// CodeUnknownEngine: no attempt of that engine is remembered.
+	CodeUnknownEngine = "unknown_engine"
+	// CodeStore: the state could not be written or read in time; worth a retry.
+	CodeStore = "store"
+	// The ends of an attempt that are no admission have the codes revoked, superseded, duplicate_rank and timed_out.
+
 	CodeInternal           = "internal"
 )
