@@ -146,7 +146,9 @@ type AttemptEnd struct {
 	Message string `json:"message"`
 }
 
-// Revocation is the body of a DELETE of an attempt; it may be left out.
+// Revocation is the body of a DELETE of an attempt; it may be left out. With AttemptID only the attempt of that id is
+// revoked: numbers repeat when a service forgot its attempts.
 type Revocation struct {
-	Reason string `json:"reason"`
+	AttemptID string `json:"attempt_id,omitempty"`
+	Reason    string `json:"reason,omitempty"`
 }

@@ -42,5 +42,5 @@ const (
 	CodeStore = "store"
 	// The ends of an attempt that are no admission have the codes revoked, superseded, duplicate_rank and timed_out.
 
-	CodeInternal           = "internal"
+	CodeInternal = "internal"
 )

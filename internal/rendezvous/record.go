@@ -1,0 +1,144 @@
+package rendezvous
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+)
+
+// Key names an engine. Tenants neither share nor see engines.
+type Key struct{ Tenant, Engine string }
+
+// The kinds of records of an attempt, in the order in which they are written.
+const (
+	recordSpec    = "spec"
+	recordReport  = "report"  // of a rank
+	recordRival   = "rival"   // of a rank: another incarnation wants its place
+	recordVerdict = "verdict" //
+	recordProbe   = "probe"   // of a rank
+	recordEnd     = "end"
+	recordCore    = "core"
+)
+
+// recordKey is the address of a record. Rank is -1 for kinds that have none.
+type recordKey struct {
+	Key
+	attempt int64
+	kind    string
+	rank    int64
+}
+
+// String is the name in the journal: tokens that any store can have in a key.
+func (k recordKey) String() string {
+	name := encodeToken(k.Tenant) + "." + encodeToken(k.Engine) + "." + strconv.FormatInt(k.attempt, 10) + "." + k.kind
+	if k.rank < 0 {
+		return name
+	}
+	return name + "." + strconv.FormatInt(k.rank, 10)
+}
+
+// parseKey reads what String wrote.
+func parseKey(name string) (recordKey, bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) != 4 && len(parts) != 5 {
+		return recordKey{}, false
+	}
+	k := recordKey{kind: parts[3], rank: -1}
+	var ok [3]bool
+	k.Tenant, ok[0] = decodeToken(parts[0])
+	k.Engine, ok[1] = decodeToken(parts[1])
+	var err error
+	if k.attempt, err = strconv.ParseInt(parts[2], 10, 64); err != nil || k.attempt < 1 {
+		return recordKey{}, false
+	}
+	ok[2] = true
+	if len(parts) == 5 {
+		k.rank, err = strconv.ParseInt(parts[4], 10, 64)
+		ok[2] = err == nil && k.rank >= 0
+	}
+	return k, ok[0] && ok[1] && ok[2]
+}
+
+// emptyToken stands for the empty text, which no token can be.
+const emptyToken = "="
+
+func encodeToken(text string) string {
+	if text == "" {
+		return emptyToken
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+func decodeToken(token string) (string, bool) {
+	if token == emptyToken {
+		return "", true
+	}
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	return string(text), err == nil && len(text) > 0
+}
+
+// specRecord opens an attempt and fixes what all its ranks must agree on, and its times.
+type specRecord struct {
+	ID    string `json:"id"`
+	World int64  `json:"world"`
+	// Report and Probe are the lengths of the phases.
+	Report time.Duration `json:"report,format:units"`
+	Probe  time.Duration `json:"probe,format:units"`
+}
+
+// rivalRecord asks whoever serves the incarnation that has the rank to say so.
+type rivalRecord struct {
+	Incarnation string `json:"incarnation"`
+}
+
+// verdictRecord is the policy's answer, as it wrote it.
+type verdictRecord struct {
+	Verdict jsontext.Value `json:"verdict"`
+}
+
+// probeRecord is what the answers of a rank came to; nonces are not kept.
+type probeRecord struct {
+	Incarnation string         `json:"incarnation"`
+	Outcomes    []v1.RankProbe `json:"outcomes"`
+}
+
+// endRecord is how an attempt ended, with all that is told of it later: reports and answers expire soon after it.
+type endRecord struct {
+	v1.AttemptEnd
+	Admission *v1.Admission `json:"admission,omitempty"`
+	Digests   []string      `json:"digests,omitempty"`
+	Bound     []boundRank   `json:"bound,omitempty"`
+	Ranks     []v1.RankView `json:"ranks"`
+	Parallel  *v1.Parallel  `json:"parallel,omitempty"`
+	DPRank    int64         `json:"dp_rank,omitempty"`
+	First     *v1.NodeFacts `json:"first,omitempty"`
+	Missing   []int64       `json:"missing,omitempty"`
+}
+
+// boundRank is what an admission is bound to, for one rank. Digest counts in Digests.
+type boundRank struct {
+	Rank        int64  `json:"rank"`
+	Incarnation string `json:"incarnation"`
+	Digest      int    `json:"digest"`
+	Segment     string `json:"segment,omitempty"`
+}
+
+// coreRecord is the answer to an engine core.
+type coreRecord struct {
+	Incarnation string           `json:"incarnation"`
+	Admission   v1.CoreAdmission `json:"admission"`
+}
+
+func encode(record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic("encode record: " + err.Error()) // records are plain data
+	}
+	return text
+}
