@@ -111,10 +111,12 @@ type probeRecord struct {
 // endRecord is how an attempt ended, with all that is told of it later: reports and answers expire soon after it.
 type endRecord struct {
 	v1.AttemptEnd
+	// Nonce tells the writer that its record is the one that counts.
+	Nonce     string        `json:"nonce"`
 	Admission *v1.Admission `json:"admission,omitempty"`
 	Digests   []string      `json:"digests,omitempty"`
 	Bound     []boundRank   `json:"bound,omitempty"`
-	Ranks     []v1.RankView `json:"ranks"`
+	Views     []v1.RankView `json:"views"`
 	Parallel  *v1.Parallel  `json:"parallel,omitempty"`
 	DPRank    int64         `json:"dp_rank,omitempty"`
 	First     *v1.NodeFacts `json:"first,omitempty"`

@@ -1,0 +1,87 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/rendezvous/admission"
+)
+
+// decide has the verdict made and writes it. A policy that gives none rejects the attempt: it would give none again.
+func (s *Service) decide(ctx context.Context, a *attempt) {
+	s.mu.Lock()
+	ctx, cancel := context.WithTimeout(ctx, a.remaining())
+	world, reports := a.world(), a.ranked()
+	s.mu.Unlock()
+	defer cancel()
+	select {
+	case s.deciding <- struct{}{}:
+	case <-ctx.Done():
+		return // the phase ends, which ends the attempt
+	}
+	start := time.Now()
+	verdict, err := s.opts.Decide(ctx, admission.Launch(a.key.Engine, world, reports))
+	<-s.deciding
+	s.opts.Observe.Decided(time.Since(start))
+	if err != nil {
+		if ctx.Err() == nil {
+			s.undecided(ctx, a, err)
+		}
+		return
+	}
+	err = s.write(ctx, a.record(recordVerdict, -1), func() []byte { return encode(verdictRecord{verdict}) }, s.keep(a))
+	if err != nil && ctx.Err() == nil {
+		s.opts.Logger.Error("verdict not written", "engine", a.key.Engine, "attempt", a.n, "error", err)
+	}
+}
+
+// Coded is an error with one of the codes of api/v1, as a policy's evaluation gives.
+type Coded interface {
+	error
+	ProblemCode() string
+}
+
+// undecided rejects an attempt that got no verdict.
+func (s *Service) undecided(ctx context.Context, a *attempt, err error) {
+	code := v1.CodeInternal
+	var coded Coded
+	if errors.As(err, &coded) {
+		code = coded.ProblemCode()
+	}
+	s.opts.Logger.Error("no verdict", "engine", a.key.Engine, "attempt", a.n, "error", err)
+	s.finish(ctx, a, v1.EndAdmission, nil, fmt.Sprintf("%s: no verdict on engine %s: %s", code, a.key.Engine, err), &v1.Admission{
+		Outcome: v1.Reject, Code: code,
+	})
+}
+
+// ranked are the reports in the order of ranks. It needs the lock.
+func (a *attempt) ranked() []admission.Ranked {
+	list := make([]admission.Ranked, 0, len(a.members))
+	for _, m := range a.sorted() {
+		list = append(list, admission.Ranked{Rank: m.rank, Report: m.report})
+	}
+	return list
+}
+
+// admit folds verdict and answers.
+func (s *Service) admit(ctx context.Context, a *attempt) {
+	s.mu.Lock()
+	if !a.open() {
+		s.mu.Unlock()
+		return
+	}
+	reports, outcomes := a.ranked(), map[int64][]v1.RankProbe{}
+	for rank, m := range a.members {
+		outcomes[rank] = m.outcomes
+	}
+	verdict := a.verdict.verdict
+	s.mu.Unlock()
+	result := admission.Admit(a.key.Engine, verdict, reports, outcomes)
+	s.finish(ctx, a, v1.EndAdmission, nil, result.Message, result)
+}
+
+// keep is how long what is told of an ended attempt is kept, counted from any moment of it.
+func (s *Service) keep(a *attempt) time.Duration { return a.spec.Report + a.spec.Probe + s.opts.Keep }

@@ -1,0 +1,86 @@
+package rendezvous
+
+import (
+	"context"
+	"time"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/rendezvous/admission"
+)
+
+// Probe takes the answers of a rank and waits for the admission. Progress has it, or not when the wait is over. A repeat
+// changes nothing. Errors are as for Report.
+func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe, wait time.Duration) (*v1.Progress, error) {
+	if err := checkIncarnation(p.Incarnation); err != nil {
+		return nil, err
+	}
+	until := time.Now().Add(wait)
+	a, err := s.lookUp(key, n, p.AttemptID)
+	if err != nil {
+		return nil, err
+	}
+	leave := s.enter(a, rank, p.Incarnation)
+	defer leave()
+	outcomes, err := s.outcomes(a, rank, p)
+	if err != nil {
+		return nil, err
+	}
+	if outcomes != nil {
+		record := func() []byte { return encode(probeRecord{p.Incarnation, outcomes}) }
+		ctx, cancel := context.WithDeadline(ctx, latest(until, time.Now().Add(storeTimeout)))
+		defer cancel()
+		if err := s.write(ctx, a.record(recordProbe, rank), record, a.life()); err != nil {
+			return nil, err
+		}
+	}
+	if err := sleep(ctx, a.ended, until); err != nil {
+		return nil, err
+	}
+	answer, err := s.progress(a, rank, p.Incarnation)
+	if err != nil || answer.Admission != nil {
+		return answer, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.open() {
+		answer.Missing = a.unanswered()
+	}
+	return answer, nil
+}
+
+// outcomes is what the answers come to; nil if they are not wanted, because they are there already or the attempt ended.
+func (s *Service) outcomes(a *attempt, rank int64, p *v1.Probe) ([]v1.RankProbe, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !a.open() {
+		return nil, nil
+	}
+	m := a.members[rank]
+	switch {
+	case m == nil || m.report.Incarnation != p.Incarnation:
+		return nil, invalid("/incarnation", "incarnation %s has not reported as rank %d in attempt %d", p.Incarnation, rank, a.n)
+	case a.verdict == nil:
+		return nil, invalid("", "attempt %d has no verdict yet; there is nothing to answer", a.n)
+	case m.outcomes != nil:
+		return nil, nil
+	}
+	outcomes := admission.Outcomes(a.segmentsOf(rank), a.reportOf, p.Answers)
+	if outcomes == nil {
+		outcomes = []v1.RankProbe{}
+	}
+	return outcomes, nil
+}
+
+// lookUp finds an attempt by number and id.
+func (s *Service) lookUp(key Key, n int64, id string) (*attempt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ready {
+		return nil, s.notReady()
+	}
+	a := s.engines[key].find(n)
+	if a == nil || a.spec.ID != id {
+		return nil, gone(key, n)
+	}
+	return a, nil
+}
