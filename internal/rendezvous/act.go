@@ -66,4 +66,4 @@ func (a *attempt) record(kind string, rank int64) recordKey {
 }
 
 // life is how long reports and answers are kept.
-func (a *attempt) life() time.Duration { return a.spec.Report + a.spec.Probe + recordGrace }
+func (a *attempt) life() time.Duration { return a.spec.report() + a.spec.probe() + recordGrace }

@@ -84,4 +84,6 @@ func (s *Service) admit(ctx context.Context, a *attempt) {
 }
 
 // keep is how long what is told of an ended attempt is kept, counted from any moment of it.
-func (s *Service) keep(a *attempt) time.Duration { return a.spec.Report + a.spec.Probe + s.opts.Keep }
+func (s *Service) keep(a *attempt) time.Duration {
+	return a.spec.report() + a.spec.probe() + s.opts.Keep
+}

@@ -98,13 +98,13 @@ func (s *Service) expire(ctx context.Context, a *attempt) {
 	case verdict:
 		ranks = unanswered
 		message = fmt.Sprintf("attempt %d of engine %s timed out after %s: %s reported but did not answer the probe: %s; "+
-			"see the log of these workers, then start the whole engine again", a.n, a.key.Engine, a.spec.Probe,
+			"see the log of these workers, then start the whole engine again", a.n, a.key.Engine, a.spec.probe(),
 			admission.RankList(ranks), a.located(ranks))
 	default:
 		ranks = missing
 		message = fmt.Sprintf("attempt %d of engine %s timed out after %s: no report from %s of %d; reported: %s; "+
 			"see whether these workers started, whether they reach this service and use the same engine id, then start the whole "+
-			"engine again", a.n, a.key.Engine, a.spec.Report, admission.RankList(ranks), a.world(), a.present())
+			"engine again", a.n, a.key.Engine, a.spec.report(), admission.RankList(ranks), a.world(), a.present())
 	}
 	s.mu.Unlock()
 	if open {

@@ -53,7 +53,7 @@ func (s *Service) foldSpec(k recordKey, e Entry) *attempt {
 		return nil
 	}
 	a := newAttempt(k.Key, k.attempt, spec, e.Time)
-	s.startPhase(a, spec.Report, e.Time)
+	s.startPhase(a, spec.report(), e.Time)
 	eng := s.engines[k.Key]
 	if eng == nil {
 		eng = &engine{}
@@ -127,7 +127,7 @@ func (s *Service) foldVerdict(a *attempt, e Entry) error {
 		state.unanswered = len(a.members)
 	}
 	a.verdict = state
-	s.startPhase(a, a.spec.Probe, e.Time)
+	s.startPhase(a, a.spec.probe(), e.Time)
 	close(a.decided)
 	return nil
 }

@@ -21,6 +21,10 @@ func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe
 	}
 	leave := s.enter(a, rank, p.Incarnation)
 	defer leave()
+	// The rank may have its verdict from another process, which is ahead in the journal.
+	if err := sleep(ctx, a.decided, latest(until, time.Now().Add(storeTimeout))); err != nil {
+		return nil, err
+	}
 	outcomes, err := s.outcomes(a, rank, p)
 	if err != nil {
 		return nil, err
@@ -57,10 +61,10 @@ func (s *Service) outcomes(a *attempt, rank int64, p *v1.Probe) ([]v1.RankProbe,
 	}
 	m := a.members[rank]
 	switch {
+	case a.verdict == nil:
+		return nil, &Error{Code: v1.CodeStore, Detail: "this service has not read the verdict of the attempt yet; try again"}
 	case m == nil || m.report.Incarnation != p.Incarnation:
 		return nil, invalid("/incarnation", "incarnation %s has not reported as rank %d in attempt %d", p.Incarnation, rank, a.n)
-	case a.verdict == nil:
-		return nil, invalid("", "attempt %d has no verdict yet; there is nothing to answer", a.n)
 	case m.outcomes != nil:
 		return nil, nil
 	}

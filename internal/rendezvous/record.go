@@ -87,10 +87,13 @@ func decodeToken(token string) (string, bool) {
 type specRecord struct {
 	ID    string `json:"id"`
 	World int64  `json:"world"`
-	// Report and Probe are the lengths of the phases.
-	Report time.Duration `json:"report,format:units"`
-	Probe  time.Duration `json:"probe,format:units"`
+	// The lengths of the phases.
+	ReportMS int64 `json:"report_ms"`
+	ProbeMS  int64 `json:"probe_ms"`
 }
+
+func (s *specRecord) report() time.Duration { return time.Duration(s.ReportMS) * time.Millisecond }
+func (s *specRecord) probe() time.Duration  { return time.Duration(s.ProbeMS) * time.Millisecond }
 
 // rivalRecord asks whoever serves the incarnation that has the rank to say so.
 type rivalRecord struct {

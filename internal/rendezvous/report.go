@@ -103,10 +103,10 @@ func (s *Service) openAttempt(ctx context.Context, key Key, last *attempt, r *v1
 	if last != nil {
 		n = last.n + 1
 	}
-	spec := specRecord{ID: newID(), World: r.WorldSize}
-	spec.Report, spec.Probe = phases(time.Duration(r.DeadlineMS) * time.Millisecond)
+	report, probe := phases(time.Duration(r.DeadlineMS) * time.Millisecond)
+	spec := specRecord{ID: newID(), World: r.WorldSize, ReportMS: report.Milliseconds(), ProbeMS: probe.Milliseconds()}
 	k := recordKey{Key: key, attempt: n, kind: recordSpec, rank: -1}
-	return s.write(ctx, k, func() []byte { return encode(spec) }, spec.Report+spec.Probe+s.opts.Keep)
+	return s.write(ctx, k, func() []byte { return encode(spec) }, report+probe+s.opts.Keep)
 }
 
 // shortestProbe is what opening three files and one request may take on a machine that is loading a model.
