@@ -27,14 +27,17 @@ type Decision struct {
 	Revision, Digest string
 }
 
-// Launch is the stage at which a launcher asks.
-const Launch = "launch"
-
-// Decide judges a launch. An error means that there is no answer: an input that cannot be judged (from packages topology
-// and topology/vllm), an evaluation that failed (an *Error with CodeEvaluation), or a context that ended.
+// Decide judges a launch at topology.StageLaunch: what a launcher is about to start.
 func (e *Engine) Decide(ctx context.Context, launch *v1.Launch) (Decision, error) {
+	return e.DecideAt(ctx, topology.StageLaunch, launch)
+}
+
+// DecideAt judges a launch at a stage of package topology. At registration it is one replica, with its workers and their
+// ranks within it. An error means that there is no answer: an input that cannot be judged (from packages topology
+// and topology/vllm), an evaluation that failed (an *Error with CodeEvaluation), or a context that ended.
+func (e *Engine) DecideAt(ctx context.Context, stage string, launch *v1.Launch) (Decision, error) {
 	var d Decision
-	err := e.folded(launch, func(s *snapshot, w *work) error {
+	err := e.folded(stage, launch, func(s *snapshot, w *work) error {
 		copy(w.keyed, s.digest[:])
 		key := sha256.Sum256(w.keyed)
 		if known, ok := s.verdicts.get(key); ok {
@@ -53,14 +56,15 @@ func (e *Engine) Decide(ctx context.Context, launch *v1.Launch) (Decision, error
 	return d, err
 }
 
-// Query evaluates an entry point that the policy declares over the facts of a launch and returns its JSON result.
+// Query evaluates an entry point that the policy declares over the facts of a launch, at topology.StageLaunch, and returns
+// its JSON result.
 func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]byte, error) {
 	if path == Verdict {
 		d, err := e.Decide(ctx, launch)
 		return d.JSON, err
 	}
 	var out []byte
-	err := e.folded(launch, func(s *snapshot, w *work) error {
+	err := e.folded(topology.StageLaunch, launch, func(s *snapshot, w *work) error {
 		entrypoint, ok := s.module.Entrypoint(path)
 		if !ok || path == brokenPath {
 			return fmt.Errorf("%w: %s; there are %s", ErrNoEntrypoint, path, strings.Join(s.entrypoints, ", "))
@@ -74,10 +78,10 @@ func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]b
 	return out, err
 }
 
-// Facts returns what the rules see of a launch, as JSON.
+// Facts returns what the rules see of a launch at topology.StageLaunch, as JSON.
 func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
 	var out []byte
-	err := e.folded(launch, func(_ *snapshot, w *work) error {
+	err := e.folded(topology.StageLaunch, launch, func(_ *snapshot, w *work) error {
 		out = append(out, w.input()...)
 		return nil
 	})
@@ -87,6 +91,7 @@ func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
 // work is the memory of one decision, reused.
 type work struct {
 	engine *topology.Engine
+	stage  string
 	// keyed is the digest of the revision followed by the facts, so that one hash over it is the verdict's digest.
 	keyed  []byte
 	result []byte
@@ -97,14 +102,14 @@ var works = sync.Pool{New: func() any { return new(work) }}
 func (w *work) input() []byte { return w.keyed[sha256.Size:] }
 
 // fold turns a launch into the facts document.
-func (w *work) fold(launch *v1.Launch, needs topology.Needs, now time.Time) error {
+func (w *work) fold(stage string, launch *v1.Launch, needs topology.Needs, now time.Time) error {
 	engine, err := vllm.Resolve(launch)
 	if err != nil {
 		return err
 	}
-	w.engine = engine
+	w.engine, w.stage = engine, stage
 	facts, err := topology.Fold(launch, engine, topology.FoldOptions{
-		Stage: Launch, Now: now.UTC().Truncate(time.Minute).Format(time.RFC3339), Needs: needs,
+		Stage: stage, Now: now.UTC().Truncate(time.Minute).Format(time.RFC3339), Needs: needs,
 	})
 	if err != nil {
 		return err
@@ -114,7 +119,7 @@ func (w *work) fold(launch *v1.Launch, needs topology.Needs, now time.Time) erro
 }
 
 // folded calls use with the revision in force and the facts of a launch.
-func (e *Engine) folded(launch *v1.Launch, use func(*snapshot, *work) error) error {
+func (e *Engine) folded(stage string, launch *v1.Launch, use func(*snapshot, *work) error) error {
 	s, err := e.acquire()
 	if err != nil {
 		return err
@@ -122,7 +127,7 @@ func (e *Engine) folded(launch *v1.Launch, use func(*snapshot, *work) error) err
 	defer s.release(context.Background()) //nolint:errcheck // as in Info
 	w := works.Get().(*work)
 	defer works.Put(w)
-	if err := w.fold(launch, s.needs, e.opts.Now()); err != nil {
+	if err := w.fold(stage, launch, s.needs, e.opts.Now()); err != nil {
 		return err
 	}
 	return use(s, w)

@@ -21,7 +21,7 @@ func (s *snapshot) finish(w *work, key [sha256.Size]byte) (Decision, error) {
 	out = append(append(append(out, `{"outcome":"`...), core.outcome...), `","checks":`...)
 	out = append(append(out, core.checks...), `,"probe":[`...)
 	if core.probe {
-		out = appendGroups(out, topology.ProbeGroups(w.engine))
+		out = appendGroups(out, topology.ProbeGroups(w.engine, w.stage))
 	}
 	out = append(out, ']')
 	if len(core.assumed) > len(`[]`) {

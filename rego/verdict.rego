@@ -105,7 +105,8 @@ waives(waiver, engine) if waiver.engine == engine
 waives(waiver, engine) if startswith(engine, waiver.engine_prefix)
 
 # The groups are probed also where the facts deny already, so that facts and probe can be compared; not where ranks or
-# configurations disagree, because then nobody knows who belongs to which group.
+# configurations disagree, because then nobody knows who belongs to which group. A site that lets them disagree is still
+# not let in without a proof.
 default probe := false
 
 probe if {
@@ -126,5 +127,6 @@ tiered if input.transfer.tiered
 confused if {
 	some result in data.tiergate.generated.results
 	result.outcome == "fail"
+	result.enforcement == "deny"
 	result.id in ["topology.ranks", "consistency.config"]
 }

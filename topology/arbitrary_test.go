@@ -31,8 +31,9 @@ func drawLaunch(t *rapid.T) *v1.Launch {
 	for range rapid.IntRange(0, 9).Draw(t, "workers") {
 		w := v1.Worker{
 			Rank: rank.Draw(t, "rank"), Node: rapid.SampledFrom(ids).Draw(t, "node"),
-			Version: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "version"),
-			Groups:  rapid.MapOfN(kind, rapid.SliceOfN(rank, 0, 3), 0, 2).Draw(t, "groups"),
+			Version:   rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "version"),
+			WorldSize: rank.Draw(t, "world size"),
+			Groups:    rapid.MapOfN(kind, rapid.SliceOfN(rank, 0, 3), 0, 2).Draw(t, "groups"),
 		}
 		if rapid.Bool().Draw(t, "has a configuration") {
 			w.Config = &v1.Configuration{KVTransfer: json.RawMessage(rapid.SampledFrom([]string{
@@ -68,8 +69,9 @@ func drawEngine(t *rapid.T) *Engine {
 func TestFoldOfArbitraryLaunches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		launch, engine := drawLaunch(t), drawEngine(t)
+		stage := rapid.SampledFrom([]string{StageLaunch, StageRegistration}).Draw(t, "stage")
 		facts, err := Fold(launch, engine, FoldOptions{
-			Stage: rapid.SampledFrom([]string{StageLaunch, StageRegistration}).Draw(t, "stage"),
+			Stage: stage,
 			Needs: Needs{Workers: true, DCP: true, DP: true, EP: true},
 		})
 		if err != nil {
@@ -88,7 +90,10 @@ func TestFoldOfArbitraryLaunches(t *testing.T) {
 		for _, domain := range facts.Domains {
 			ranks += *domain.Ranks
 		}
-		world := *facts.Engine.WorldSize * engine.Data
+		world := *facts.Engine.WorldSize
+		if stage == StageLaunch {
+			world *= engine.Data
+		}
 		require.Equal(t, facts.Placement.Known, ranks == world, "every rank is in one domain")
 		for kind, groups := range kindsOf(facts.Groups) {
 			require.Equal(t, groups.Count, groups.Local+int64(len(groups.Spanning)+len(groups.Open)), kind)

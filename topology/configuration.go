@@ -19,8 +19,10 @@ type canonical struct {
 	transfer []byte
 }
 
-// settings are its fields of fixed size. They leave out data_parallel_size_local, which rightly differs between nodes.
+// settings are its fields of fixed size. They leave out data_parallel_size_local, which rightly differs between nodes. The
+// world size follows from the sizes, but a worker that was told another one waits for ranks that never come.
 type settings struct {
+	world    int64
 	sizes    [5]int64
 	executor string
 	nnodes   int64
@@ -33,12 +35,15 @@ var sizeNames = [5]string{"tensor", "pipeline", "prefill_context", "decode_conte
 // localKeys are the keys of a KV transfer configuration that differ between processes of one engine.
 var localKeys = [...]string{"engine_id", "kv_ip", "kv_port", "kv_rank"}
 
-func settingsOf(c *v1.Configuration) settings {
+// settingsOf takes a worker with a configuration.
+func settingsOf(w *v1.Worker) settings {
+	c := w.Config
 	parallel := c.Parallel
 	if parallel == nil {
 		parallel = &v1.Parallel{}
 	}
 	return settings{
+		world: w.WorldSize,
 		sizes: [5]int64{
 			orOne(parallel.Tensor), orOne(parallel.Pipeline), orOne(parallel.PrefillContext), orOne(parallel.DecodeContext),
 			orOne(parallel.Data),
@@ -103,6 +108,7 @@ func dropLocal(tree any) {
 // key is equal for equal configurations only.
 func (c *canonical) key() string {
 	key := make([]byte, 0, 64+len(c.transfer))
+	key = append(strconv.AppendInt(key, c.world, 10), ' ')
 	for _, size := range c.sizes {
 		key = append(strconv.AppendInt(key, size, 10), ' ')
 	}
@@ -115,6 +121,9 @@ func (c *canonical) key() string {
 // differs says in which fields a configuration is not like the first one.
 func (c *canonical) differs(first *canonical) []string {
 	fields := []string{}
+	if c.world != first.world {
+		fields = append(fields, fmt.Sprintf("world_size: %s, not %s", worldText(c.world), worldText(first.world)))
+	}
 	for i, name := range sizeNames {
 		if c.sizes[i] != first.sizes[i] {
 			fields = append(fields, fmt.Sprintf("parallel.%s: %d, not %d", name, c.sizes[i], first.sizes[i]))
@@ -133,6 +142,13 @@ func (c *canonical) differs(first *canonical) []string {
 		fields = appendTransferDifference(fields, c.transfer, first.transfer)
 	}
 	return fields
+}
+
+func worldText(size int64) string {
+	if size == 0 {
+		return absentValue
+	}
+	return strconv.FormatInt(size, 10)
 }
 
 func given(value string) string {

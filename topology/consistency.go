@@ -37,23 +37,23 @@ func (f *folder) configurations() []ConfigurationGroup {
 	}
 	seen, cohorts := newInterner(1), f.newCohorts()
 	var distinct []canonical
-	var last *v1.Configuration
+	var last *v1.Worker
 	var label int32
 	for _, i := range cohorts.byRank() {
-		config := workers[i].Config
-		if config == nil {
+		w := &workers[i]
+		if w.Config == nil {
 			continue
 		}
 		// Most workers repeat the text of the one before, which then need not be parsed.
-		same := last != nil && settingsOf(config) == settingsOf(last) && bytes.Equal(config.KVTransfer, last.KVTransfer)
+		same := last != nil && settingsOf(w) == settingsOf(last) && bytes.Equal(w.Config.KVTransfer, last.Config.KVTransfer)
 		if !same {
-			this := canonical{settingsOf(config), canonicalTransfer(config.KVTransfer)}
+			this := canonical{settingsOf(w), canonicalTransfer(w.Config.KVTransfer)}
 			added := false
 			if label, added = seen.add(this.key()); added {
 				distinct = append(distinct, this)
 			}
 		}
-		last = config
+		last = w
 		cohorts.add(label, i)
 	}
 	groups := make([]ConfigurationGroup, len(distinct))

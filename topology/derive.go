@@ -22,7 +22,7 @@ type split struct {
 func (s split) hosts(data int64) int64 { return data / s.local * s.within }
 
 // derive places the ranks of a launch without workers, as vLLM's ParallelConfig does.
-func (p *Placement) derive(engine *Engine, stage string) {
+func (p *Placement) derive(engine *Engine) {
 	if missing := undecided(engine); missing != nil {
 		p.none(missing...)
 		return
@@ -32,7 +32,7 @@ func (p *Placement) derive(engine *Engine, stage string) {
 		p.none(missing)
 		return
 	}
-	if missing = p.take(s.hosts(p.Grid.Data), stage); missing != "" {
+	if missing = p.take(s.hosts(p.Grid.Data)); missing != "" {
 		p.none(missing)
 		return
 	}
@@ -144,11 +144,11 @@ func dataLocal(engine *Engine, grid Grid) int64 {
 
 // take makes the first nodes of the list the hosts that the engine needs, or says why it cannot. One host may be listed as
 // several containers that share its memory.
-func (p *Placement) take(needed int64, stage string) string {
+func (p *Placement) take(needed int64) string {
 	listed := int64(len(p.nodes.list))
 	switch {
 	case listed == 0 || p.nodes.list[0].facts == nil:
-		p.synthesize(needed, stage)
+		p.synthesize(needed)
 	case listed != needed && (needed != 1 || p.nodes.domains != 1):
 		return fmt.Sprintf("nodes: %d listed, %d needed", listed, needed)
 	}
@@ -157,7 +157,7 @@ func (p *Placement) take(needed int64, stage string) string {
 
 // synthesize makes up nodes where the launch lists none. A core that the launch names may be on any of them under its real
 // name, so that nothing is known of its memory.
-func (p *Placement) synthesize(hosts int64, stage string) {
+func (p *Placement) synthesize(hosts int64) {
 	named := p.nodes
 	p.synthetic = true
 	p.nodes = nodes{list: make([]node, 0, hosts+1), ids: newInterner(int(hosts) + 1)}
@@ -167,7 +167,7 @@ func (p *Placement) synthesize(hosts int64, stage string) {
 	if p.core != unplaced {
 		p.core = p.nodes.name(named.list[p.core].id)
 	}
-	p.nodes.classify(stage)
+	p.nodes.classify(StageLaunch)
 	if int64(p.core) >= hosts {
 		p.nodes.list[p.core].evidence = opaque
 	}

@@ -178,8 +178,11 @@ func TestAssumptions(t *testing.T) {
 			engineOf("ray", 2, 1, 1, 1), StageLaunch,
 			[]string{"node A: " + bare},
 		},
+		{
+			"nor at registration", &v1.Launch{Workers: []v1.Worker{{Rank: 0, Node: "A"}, {Rank: 1, Node: "A"}}},
+			engineOf("ray", 2, 1, 1, 1), StageRegistration, nil,
+		},
 		{"nothing is assumed of containers", &v1.Launch{Nodes: []v1.Node{hostNode("A"), hostNode("B")}}, two, StageLaunch, nil},
-		{"nor at registration", &v1.Launch{Nodes: []v1.Node{bareNode("A"), bareNode("B")}}, two, StageRegistration, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			facts := fold(t, test.launch, test.engine, FoldOptions{Stage: test.stage})
@@ -194,11 +197,10 @@ func TestAssumptionNamesFewNodes(t *testing.T) {
 		"more stand for different hosts"}, fold(t, &v1.Launch{}, engine).Placement.Assumed)
 }
 
-// At registration made-up nodes prove nothing.
-func TestSyntheticNodesAtRegistration(t *testing.T) {
+// At registration ranks are where their reports say, or nowhere.
+func TestNothingIsDerivedAtRegistration(t *testing.T) {
 	engine := engineOf("mp", 2, 1, 2, 1).with(func(e *Engine) { e.Nnodes = 2 })
-	groups := fold(t, &v1.Launch{}, engine, FoldOptions{Stage: StageRegistration}).Groups
-	assert.Equal(t, []string{"pp[0 2]", "pp[1 3]"}, openOf(groups))
-	assert.Empty(t, spanningOf(groups))
-	assert.Equal(t, int64(2), groups.TP.Local, "one node is one domain")
+	facts := fold(t, &v1.Launch{}, engine, FoldOptions{Stage: StageRegistration})
+	assert.Equal(t, Placed{Source: SourceNone, Missing: []string{"workers: none reported"}}, facts.Placement)
+	assert.Nil(t, facts.Groups)
 }

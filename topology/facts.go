@@ -5,7 +5,8 @@ package topology
 type Facts struct {
 	// Now is RFC 3339 in UTC, truncated to the minute.
 	Now string `json:"now"`
-	// Stage is launch or registration.
+	// Stage is launch or registration. At registration all ranks are those of one replica, numbered from 0, while
+	// engine.parallel.data still counts all replicas.
 	Stage     string       `json:"stage"`
 	Engine    EngineFacts  `json:"engine"`
 	Transfer  *Transferred `json:"transfer,omitempty"`
@@ -77,7 +78,7 @@ type Placed struct {
 }
 
 // Groups holds the lines of the grid by kind. TP, PP and PCP are always there; DCP, DP and EP only for policies that
-// declare a need for them.
+// declare a need for them. At registration DP and EP are absent where there are other replicas.
 type Groups struct {
 	TP  *GroupKind `json:"tp,omitempty"`
 	PP  *GroupKind `json:"pp,omitempty"`
@@ -111,7 +112,7 @@ type GroupFacts struct {
 
 // Ranks lists what is wrong with the declared workers; all empty when they are exactly the grid.
 type Ranks struct {
-	// World is the number of ranks over all replicas.
+	// World is the number of ranks over all replicas, at registration of the one replica.
 	World      int64           `json:"world"`
 	Missing    []int64         `json:"missing"`
 	Duplicate  []DuplicateRank `json:"duplicate"`

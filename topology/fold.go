@@ -10,7 +10,8 @@ import (
 const (
 	// StageLaunch is before anything starts: what a launcher plans.
 	StageLaunch = "launch"
-	// StageRegistration is when the workers register their KV caches and report facts of their own processes.
+	// StageRegistration is when the workers of one replica register their KV caches and report facts of their own processes.
+	// Ranks are those within the replica, whatever number of replicas the configuration has.
 	StageRegistration = "registration"
 )
 
@@ -94,10 +95,11 @@ func (f *folder) surveyGroups() *Groups {
 	if needs.DCP && f.engine.unresolved(SettingDecodeContext) == nil {
 		f.groups.DCP = f.extra(grid.DecodeLines(f.engine.DecodeContext, DecodePrefillFastest))
 	}
-	if needs.DP {
+	// DP and EP groups have ranks in every replica: of one replica alone they cannot be told.
+	if needs.DP && grid.Data == f.engine.Data {
 		f.groups.DP = f.extra(grid.Lines(DP))
 	}
-	if needs.EP {
+	if needs.EP && grid.Data == f.engine.Data {
 		f.groups.EP = f.extra(grid.Lines(EP))
 	}
 	return &f.groups

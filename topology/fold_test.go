@@ -35,7 +35,11 @@ func TestFoldGolden(t *testing.T) {
 			}),
 			FoldOptions{Stage: StageLaunch, Now: "2026-12-01T00:00:00Z"},
 		},
-		{"registration", unevenLaunch(), unevenEngine(), FoldOptions{Stage: StageRegistration, Now: "2026-12-01T00:00:00Z"}},
+		{
+			"registration", reportedLaunch(), unevenEngine(), FoldOptions{
+				Stage: StageRegistration, Now: "2026-12-01T00:00:00Z", Needs: Needs{Workers: true, DCP: true, DP: true, EP: true},
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := json.MarshalIndent(fold(t, test.launch, test.engine, test.opts), "", "  ")
@@ -66,6 +70,21 @@ func unevenLaunch() *v1.Launch {
 	launch.Workers[1].Config = &v1.Configuration{KVTransfer: json.RawMessage(`{"kv_role":"kv_producer"}`)}
 	launch.Workers[4].Groups = map[string][]int64{TP: {4, 6}}
 	launch.Core = &v1.Core{Node: "A"}
+	return launch
+}
+
+// reportedLaunch is what the workers of one replica of unevenEngine, which has two, report of themselves; the last one could
+// not read its device and was told another world size.
+func reportedLaunch() *v1.Launch {
+	launch := placed("AAAB")
+	launch.Nodes[1].Shm.Device = ""
+	for i := range launch.Workers {
+		w := &launch.Workers[i]
+		first, config := w.Rank/2*2, &v1.Configuration{Parallel: &v1.Parallel{Tensor: pointer(2), Pipeline: pointer(2), Data: pointer(2)}}
+		w.Groups = map[string][]int64{TP: {first, first + 1}, PP: {w.Rank % 2, w.Rank%2 + 2}, DP: {w.Rank, w.Rank + 4}, EP: {0, 1, 4, 5}}
+		w.WorldSize, w.Config = 4, config
+	}
+	launch.Workers[3].WorldSize = 8
 	return launch
 }
 

@@ -34,16 +34,21 @@ func NewGrid(tensor, prefillContext, pipeline, data int64) (Grid, error) {
 	return g, nil
 }
 
-// gridOf takes the sizes that are known before the engine starts.
-func gridOf(e *Engine) (Grid, error) {
+// gridOf takes the sizes that are known before the engine starts. At registration the grid is that of the one replica whose
+// workers reported: the others register on their own, as engines of their own.
+func gridOf(e *Engine, stage string) (Grid, error) {
 	known := func(setting string, size int64) int64 {
 		if e.unresolved(setting) != nil {
 			return 0
 		}
 		return size
 	}
+	data := int64(1)
+	if stage != StageRegistration {
+		data = known(SettingData, e.Data)
+	}
 	return NewGrid(known(SettingTensor, e.Tensor), known(SettingPrefillContext, e.PrefillContext),
-		known(SettingPipeline, e.Pipeline), known(SettingData, e.Data))
+		known(SettingPipeline, e.Pipeline), data)
 }
 
 // Replica is the world size of one replica, 0 where a size is 0. It does not overflow: what exceeds int64 is its maximum.

@@ -74,7 +74,7 @@ func TestGridOfUnresolvedSize(t *testing.T) {
 	for _, setting := range []string{SettingTensor, SettingPrefillContext, SettingPipeline} {
 		engine := engineOf("mp", 2, 2, 2, 2)
 		engine.Unresolved = []Unresolved{{Setting: setting, Reason: "$N is not set"}}
-		grid, err := gridOf(engine)
+		grid, err := gridOf(engine, StageLaunch)
 		require.NoError(t, err)
 		assert.Zero(t, grid.Replica(), setting)
 		assert.Zero(t, grid.World(), setting)

@@ -138,14 +138,16 @@ func TestProbeGroups(t *testing.T) {
 		{Kind: PCP, Ranks: []int64{1, 3}},
 		{Kind: PCP, Ranks: []int64{4, 6}},
 		{Kind: PCP, Ranks: []int64{5, 7}},
-	}, ProbeGroups(engineOf("mp", 2, 2, 1, 2)), "groups of one rank prove nothing, DP groups need no proof")
+	}, ProbeGroups(engineOf("mp", 2, 2, 1, 2), StageLaunch), "groups of one rank prove nothing, DP groups need no proof")
 	assert.Equal(t, []v1.Group{
 		{Kind: TP, Ranks: []int64{0, 1}},
 		{Kind: TP, Ranks: []int64{2, 3}},
 		{Kind: PP, Ranks: []int64{0, 2}},
 		{Kind: PP, Ranks: []int64{1, 3}},
-	}, ProbeGroups(engineOf("mp", 2, 1, 2, 1)), "TP comes before PP")
-	assert.Empty(t, ProbeGroups(engineOf("uni", 1, 1, 1, 4)), "one worker has nobody to share with")
-	assert.Empty(t, ProbeGroups(engineOf("mp", 0, 1, 2, 1)), "a size below 1")
-	assert.Empty(t, ProbeGroups(engineOf("mp", 1<<31, 1<<31, 1, 1)), "too large to judge")
+	}, ProbeGroups(engineOf("mp", 2, 1, 2, 1), StageLaunch), "TP comes before PP")
+	assert.Equal(t, ProbeGroups(engineOf("mp", 2, 2, 2, 1), StageLaunch), ProbeGroups(engineOf("mp", 2, 2, 2, 3), StageRegistration),
+		"at registration one replica proves itself")
+	assert.Empty(t, ProbeGroups(engineOf("uni", 1, 1, 1, 4), StageLaunch), "one worker has nobody to share with")
+	assert.Empty(t, ProbeGroups(engineOf("mp", 0, 1, 2, 1), StageLaunch), "a size below 1")
+	assert.Empty(t, ProbeGroups(engineOf("mp", 1<<31, 1<<31, 1, 1), StageLaunch), "too large to judge")
 }

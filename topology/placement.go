@@ -82,7 +82,7 @@ func (p *Placement) node(rank int64) *node {
 
 func (p *Placement) place(launch *v1.Launch, engine *Engine, stage string) error {
 	var err error
-	if p.Grid, err = gridOf(engine); err != nil {
+	if p.Grid, err = gridOf(engine, stage); err != nil {
 		return err
 	}
 	if p.nodes, err = readNodes(launch); err != nil {
@@ -92,10 +92,16 @@ func (p *Placement) place(launch *v1.Launch, engine *Engine, stage string) error
 		return err
 	}
 	p.nodes.classify(stage)
-	if len(launch.Workers) == 0 {
-		p.derive(engine, stage)
-	} else if err = p.given(launch, engine); err != nil {
-		return err
+	switch {
+	case len(launch.Workers) > 0:
+		if err = p.given(launch, engine); err != nil {
+			return err
+		}
+	case stage == StageRegistration:
+		// What the configuration says of all replicas' hosts places no rank of this one.
+		p.none("workers: none reported")
+	default:
+		p.derive(engine)
 	}
 	p.assume(stage)
 	return nil

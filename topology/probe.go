@@ -6,10 +6,11 @@ import v1 "github.com/tiergate/tiergate/api/v1"
 // groups does, so that no other kind needs a proof. Ranks ask them in this order, as vLLM #62930 does.
 var probedKinds = [...]string{TP, PP, PCP}
 
-// ProbeGroups lists every TP, PP and PCP group of more than one rank, in that order, with global ranks over all replicas. It
-// is nil where the sizes of the grid are unknown, below 1, or too large to judge.
-func ProbeGroups(engine *Engine) []v1.Group {
-	grid, err := gridOf(engine)
+// ProbeGroups lists every TP, PP and PCP group of more than one rank, in that order, with global ranks over all replicas, and
+// at registration with those within the one replica. It is nil where the sizes of the grid are unknown, below 1, or too large
+// to judge.
+func ProbeGroups(engine *Engine, stage string) []v1.Group {
+	grid, err := gridOf(engine, stage)
 	if err != nil {
 		return nil
 	}

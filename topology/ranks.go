@@ -81,15 +81,17 @@ type membership struct {
 	// seen holds, by rank, the number of the declared group that last named it.
 	seen   []int64
 	groups int64
-	// decodeUnknown is true where the DCP size is not known, so that its groups cannot be judged.
-	decodeUnknown bool
+	// open are the kinds whose groups are not known, so that they cannot be judged.
+	open []string
 }
 
 func newMembership(grid Grid, engine *Engine) *membership {
-	m := &membership{
-		lines:         make(map[string][]Lines, 6),
-		seen:          make([]int64, grid.World()),
-		decodeUnknown: engine.unresolved(SettingDecodeContext) != nil,
+	m := &membership{lines: make(map[string][]Lines, 6), seen: make([]int64, grid.World())}
+	if engine.unresolved(SettingDecodeContext) != nil {
+		m.open = append(m.open, DCP)
+	}
+	if grid.Data != engine.Data {
+		m.open = append(m.open, DP, EP)
 	}
 	for _, kind := range [...]string{TP, PP, PCP, DP, EP} {
 		m.lines[kind] = []Lines{grid.Lines(kind)}
@@ -105,7 +107,7 @@ func newMembership(grid Grid, engine *Engine) *membership {
 // worker appends the groups of a worker in the grid that are not its lines.
 func (m *membership) worker(off []OffGrid, w *v1.Worker) []OffGrid {
 	for kind, declared := range w.Groups {
-		if kind == DCP && m.decodeUnknown {
+		if slices.Contains(m.open, kind) {
 			continue
 		}
 		candidates := m.lines[kind]

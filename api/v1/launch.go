@@ -81,13 +81,15 @@ type Memory struct {
 }
 
 // Worker places one global rank on a node. Groups are the memberships it declares, by kind; they are checked against
-// the grid. Config is the canonical configuration that the worker itself runs with, where it is known.
+// the grid. Config is the canonical configuration that the worker itself runs with, where it is known, and WorldSize the
+// number of ranks of its replica that it was told; 0 where it is not known.
 type Worker struct {
-	Rank    int64              `json:"rank"`
-	Node    string             `json:"node"`
-	Version string             `json:"version,omitempty"`
-	Groups  map[string][]int64 `json:"groups,omitempty"`
-	Config  *Configuration     `json:"config,omitempty"`
+	Rank      int64              `json:"rank"`
+	Node      string             `json:"node"`
+	Version   string             `json:"version,omitempty"`
+	Groups    map[string][]int64 `json:"groups,omitempty"`
+	WorldSize int64              `json:"world_size,omitempty"`
+	Config    *Configuration     `json:"config,omitempty"`
 }
 
 // Configuration is what all ranks of an engine must agree on. KVTransfer is compared without engine_id, kv_ip, kv_port
