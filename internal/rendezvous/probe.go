@@ -40,16 +40,7 @@ func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe
 	if err := sleep(ctx, a.ended, until); err != nil {
 		return nil, err
 	}
-	answer, err := s.progress(a, rank, p.Incarnation)
-	if err != nil || answer.Admission != nil {
-		return answer, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a.open() {
-		answer.Missing = a.unanswered()
-	}
-	return answer, nil
+	return s.progress(a, rank, p.Incarnation, func(answer *v1.Progress) { answer.Missing = a.unanswered() })
 }
 
 // outcomes is what the answers come to; nil if they are not wanted, because they are there already or the attempt ended.

@@ -30,20 +30,13 @@ func (s *Service) Report(ctx context.Context, key Key, rank int64, r *v1.Report,
 	if err := sleep(ctx, a.decided, until); err != nil {
 		return nil, err
 	}
-	p, err := s.progress(a, rank, r.Incarnation)
-	if err != nil || p.Admission != nil {
-		return p, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case !a.open(): // between the two looks
-	case a.verdict != nil:
+	return s.progress(a, rank, r.Incarnation, func(p *v1.Progress) {
+		if a.verdict == nil {
+			p.Missing = a.missing()
+			return
+		}
 		p.Verdict, p.Segments = a.verdict.verdict, a.segmentsOf(rank)
-	default:
-		p.Missing = a.missing()
-	}
-	return p, nil
+	})
 }
 
 // outlast waits for the end of an attempt that has its verdict without this rank, which can then be part of the next one.
@@ -166,8 +159,8 @@ func (s *Service) enter(a *attempt, rank int64, incarnation string) (leave func(
 	}
 }
 
-// progress is what every call tells a rank of its attempt.
-func (s *Service) progress(a *attempt, rank int64, incarnation string) (*v1.Progress, error) {
+// progress is what a call tells a rank of its attempt; open adds to it while the attempt is.
+func (s *Service) progress(a *attempt, rank int64, incarnation string, open func(*v1.Progress)) (*v1.Progress, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &v1.Progress{Attempt: a.n, AttemptID: a.spec.ID, Phase: a.phase(), RemainingMS: a.remaining().Milliseconds()}
@@ -177,6 +170,7 @@ func (s *Service) progress(a *attempt, rank int64, incarnation string) (*v1.Prog
 	case a.forgotten:
 		return nil, gone(a.key, a.n)
 	}
+	open(p)
 	return p, nil
 }
 
