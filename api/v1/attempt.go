@@ -91,9 +91,11 @@ type Admission struct {
 	Code string `json:"code,omitempty"`
 	// Message is, for a reject, what every rank's error says.
 	Message string `json:"message,omitempty"`
-	// Groups are the probed groups with what the facts and the probe say of them. Of groups where both say shared only
-	// kind and ranks are given.
+	// Groups are the probed groups with what the facts and the probe say of them. Where both say shared they have no members.
 	Groups []ProbedGroup `json:"groups,omitempty"`
+	// MoreGroups counts those that are left out of Groups, because there are too many to be kept in one record. Groups that
+	// are not shared are left out last.
+	MoreGroups int64 `json:"more_groups,omitempty"`
 	// Disagreement is true where facts and probe contradict each other.
 	Disagreement bool `json:"disagreement,omitempty"`
 	// Rank is the entry of the rank that asks.
@@ -116,6 +118,8 @@ type ProbedGroup struct {
 	Facts   string  `json:"facts"`
 	// Members are those whose outcome is not shared.
 	Members []ProbedMember `json:"members,omitempty"`
+	// MoreMembers counts those that are left out of Members.
+	MoreMembers int64 `json:"more_members,omitempty"`
 }
 
 // ProbedMember is the outcome of one rank for one group. Reason says why it is not shared.
