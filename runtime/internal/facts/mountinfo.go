@@ -108,7 +108,7 @@ const maxLinks = 8
 func locate(path string, mounts []mount) (string, *mount) {
 	for range maxLinks {
 		m := covering(mounts, path, "")
-		if m == nil || m.point == path || !m.local() {
+		if m == nil || !m.local() {
 			return path, m
 		}
 		target, err := os.Readlink(path)

@@ -13,13 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/runtime/internal/probe"
 )
 
-// The names of files in /dev/shm: CPU regions of vLLM (offloading's SharedOffloadRegion), and the probes of the gate.
-const (
-	regionPrefix = "vllm_offload_"
-	probePrefix  = "tiergate-probe-"
-)
+// regionPrefix begins the names of CPU regions, vllm_offload_ENGINE.mmap (vLLM's SharedOffloadRegion).
+const regionPrefix = "vllm_offload_"
 
 // Bounds of a listing: registration does not wait for more, and a report that every rank sends has to stay small.
 const (
@@ -95,7 +93,7 @@ func (l *listing) add(dir int, name string) {
 	}
 	allocated := st.Blocks * 512
 	switch {
-	case strings.HasPrefix(name, probePrefix):
+	case strings.HasPrefix(name, probe.Prefix):
 	case strings.HasPrefix(name, regionPrefix) && st.Mode&unix.S_IFMT == unix.S_IFREG:
 		used, err := inUse(dir, name)
 		switch {
