@@ -60,9 +60,9 @@ func (s *Service) soon(a *attempt, kind string, local bool, task func(context.Co
 	})
 }
 
-// keys of the records of an attempt.
+// record is the address of one of an attempt's records.
 func (a *attempt) record(kind string, rank int64) recordKey {
-	return recordKey{Key: a.key, attempt: a.n, kind: kind, rank: rank}
+	return recordKey{Key: a.key, attempt: a.n, id: a.spec.ID, kind: kind, rank: rank}
 }
 
 // life is how long reports and answers are kept.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -80,7 +81,16 @@ func (s *Service) admit(ctx context.Context, a *attempt) {
 	verdict := a.verdict.verdict
 	s.mu.Unlock()
 	result := admission.Admit(a.key.Engine, verdict, reports, outcomes)
+	if result.Outcome == v1.Allow && !oneWorld(reports) {
+		// A site may turn off the checks that say so, but then nobody knows which groups there are.
+		*result = v1.Admission{Outcome: v1.Reject, Code: "consistency.config", Message: fmt.Sprintf(
+			"consistency.config: the ranks of engine %s were told different world sizes; start all with one configuration", a.key.Engine)}
+	}
 	s.finish(ctx, a, v1.EndAdmission, nil, result.Message, result)
+}
+
+func oneWorld(reports []admission.Ranked) bool {
+	return !slices.ContainsFunc(reports, func(r admission.Ranked) bool { return r.Report.WorldSize != reports[0].Report.WorldSize })
 }
 
 // keep is how long what is told of an ended attempt is kept, counted from any moment of it.

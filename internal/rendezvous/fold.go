@@ -31,8 +31,8 @@ func (s *Service) fold(e Entry) {
 	switch {
 	case a == nil && k.kind == recordSpec:
 		a = s.foldSpec(k, e)
-	case a == nil, a.end != nil && k.kind != recordCore:
-		// Whatever lost the race against the end never happened.
+	case a == nil, k.kind == recordSpec, k.id != a.spec.ID, a.end != nil && k.kind != recordCore:
+		// It is of an attempt that was forgotten, or lost the race against the end and so never happened.
 		return
 	default:
 		if err := s.foldRecord(a, k, e, local); err != nil {

@@ -26,43 +26,46 @@ const (
 	recordCore    = "core"
 )
 
-// recordKey is the address of a record. Rank is -1 for kinds that have none.
+// recordKey is the address of a record. Rank is -1 for kinds that have none. The record that opens an attempt is addressed by
+// the attempt's number alone, for which all compete; the others also by its id, because numbers begin again when an engine
+// has been forgotten, and a record of an older attempt may outlive it.
 type recordKey struct {
 	Key
 	attempt int64
+	id      string
 	kind    string
 	rank    int64
 }
 
 // String is the name in the journal: tokens that any store can have in a key.
 func (k recordKey) String() string {
-	name := encodeToken(k.Tenant) + "." + encodeToken(k.Engine) + "." + strconv.FormatInt(k.attempt, 10) + "." + k.kind
-	if k.rank < 0 {
-		return name
+	name := encodeToken(k.Tenant) + "." + encodeToken(k.Engine) + "." + strconv.FormatInt(k.attempt, 10) + "."
+	if k.kind == recordSpec {
+		return name + recordSpec
 	}
-	return name + "." + strconv.FormatInt(k.rank, 10)
+	return name + k.id + "." + k.kind + "." + strconv.FormatInt(k.rank, 10)
 }
 
 // parseKey reads what String wrote.
 func parseKey(name string) (recordKey, bool) {
 	parts := strings.Split(name, ".")
-	if len(parts) != 4 && len(parts) != 5 {
-		return recordKey{}, false
-	}
-	k := recordKey{kind: parts[3], rank: -1}
-	var ok [3]bool
-	k.Tenant, ok[0] = decodeToken(parts[0])
-	k.Engine, ok[1] = decodeToken(parts[1])
+	k := recordKey{rank: -1}
 	var err error
-	if k.attempt, err = strconv.ParseInt(parts[2], 10, 64); err != nil || k.attempt < 1 {
+	switch {
+	case len(parts) == 4 && parts[3] == recordSpec:
+		k.kind = recordSpec
+	case len(parts) == 6:
+		k.id, k.kind = parts[3], parts[4]
+		k.rank, err = strconv.ParseInt(parts[5], 10, 64)
+	default:
 		return recordKey{}, false
 	}
-	ok[2] = true
-	if len(parts) == 5 {
-		k.rank, err = strconv.ParseInt(parts[4], 10, 64)
-		ok[2] = err == nil && k.rank >= 0
-	}
-	return k, ok[0] && ok[1] && ok[2]
+	var tenant, engine bool
+	k.Tenant, tenant = decodeToken(parts[0])
+	k.Engine, engine = decodeToken(parts[1])
+	n, badNumber := strconv.ParseInt(parts[2], 10, 64)
+	k.attempt = n
+	return k, err == nil && tenant && engine && badNumber == nil && n > 0 && k.rank >= -1
 }
 
 // emptyToken stands for the empty text, which no token can be.

@@ -92,8 +92,8 @@ func (s *Service) write(ctx context.Context, k recordKey, record func() []byte, 
 // has tells whether a record was folded already. It needs the lock.
 func (s *Service) has(k recordKey) bool {
 	a := s.engines[k.Key].find(k.attempt)
-	if a == nil {
-		return k.kind != recordSpec
+	if a == nil || k.kind != recordSpec && k.id != a.spec.ID {
+		return k.kind != recordSpec // nobody wants to know any more
 	}
 	return a.has(k)
 }
