@@ -1,0 +1,45 @@
+package runtime
+
+import "time"
+
+const (
+	// grace is how much longer than the service a rank waits, so that it is the service that says who was missing.
+	grace = 500 * time.Millisecond
+	// longestPoll is what a request waits for an answer. slack is what the answer may then take on its way.
+	longestPoll = 30 * time.Second
+	slack       = 5 * time.Second
+	// firstPoll is short, so that a rank soon knows its attempt and who is missing.
+	firstPoll = time.Second
+)
+
+// deadline is how long a rank waits. Its times have monotonic readings, so that setting the clock changes nothing.
+type deadline struct {
+	// own is when the time that the caller gave is over.
+	own time.Time
+	// phase is when the phase of the attempt is over, as the service last said; zero before it said anything.
+	phase time.Time
+}
+
+// end is when to stop waiting.
+func (d *deadline) end() time.Time {
+	if !d.phase.IsZero() && d.phase.Before(d.own) {
+		return d.phase.Add(grace)
+	}
+	return d.own.Add(grace)
+}
+
+// poll is how long the next request may wait: until the service ends the phase, and so that a service that is well answers
+// before the caller's own time is over.
+func (d *deadline) poll(now time.Time, longest time.Duration) time.Duration {
+	wait := min(longest, d.own.Sub(now))
+	if !d.phase.IsZero() {
+		wait = min(wait, d.end().Sub(now))
+	}
+	return max(wait, 0)
+}
+
+// heard takes what the service says is left of the phase.
+func (d *deadline) heard(now time.Time, remainingMS int64) {
+	remaining := min(max(remainingMS, 0), longestDeadline.Milliseconds())
+	d.phase = now.Add(time.Duration(remaining) * time.Millisecond)
+}

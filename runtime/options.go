@@ -1,0 +1,72 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+)
+
+// DefaultURL is where the service listens by default.
+const DefaultURL = "http://127.0.0.1:8642"
+
+// DefaultDeadline is what a registration may take, from the call to the admission.
+const DefaultDeadline = time.Minute
+
+// The deadlines that a service takes.
+const (
+	shortestDeadline = time.Second
+	longestDeadline  = time.Hour
+)
+
+// Options are what a Gate is made of. Only Engine has no default.
+type Options struct {
+	// URL is the service: http://host:port, https://host:port, or unix:///path/to/socket; DefaultURL if empty. All ranks of
+	// an engine must reach the same service. Proxies of the environment are never used.
+	URL string
+	// Engine names the engine, the same for all its ranks; see FromEnvironment. It may be empty for engines that need no
+	// gate.
+	Engine string
+	// Deadline is what a registration may take, from 1 s to 1 h; DefaultDeadline if zero. The first rank to report decides
+	// for all, but none waits longer than its own.
+	Deadline time.Duration
+	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod.
+	Environ []string
+	// Collect finds out where this process runs; nil means Facts(Environ).
+	Collect func() v1.NodeFacts
+	// Logger gets one line per step; nil means none.
+	Logger *slog.Logger
+	// Waiting is called with who is missing, about once a second while others are waited for; nil means that nobody looks.
+	Waiting func(v1.Progress)
+}
+
+// SetDefaults fills in what is empty.
+func (o *Options) SetDefaults() {
+	if o.URL == "" {
+		o.URL = DefaultURL
+	}
+	if o.Deadline == 0 {
+		o.Deadline = DefaultDeadline
+	}
+	if o.Collect == nil {
+		environ := o.Environ
+		o.Collect = func() v1.NodeFacts { return Facts(environ) }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Validate reports what no gate could work with. It is for options with their defaults.
+func (o *Options) Validate() error {
+	if o.Deadline < shortestDeadline || o.Deadline > longestDeadline {
+		return fmt.Errorf("deadline is %s, allowed are %s to %s", o.Deadline, shortestDeadline, longestDeadline)
+	}
+	if o.Collect == nil || o.Logger == nil {
+		return errors.New("options lack their defaults")
+	}
+	_, err := parseURL(o.URL)
+	return err
+}

@@ -1,0 +1,175 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// session asks the service until it answers, or until the deadline.
+type session struct {
+	client *client
+	clock  deadline
+	// longest is what one request waits at most.
+	longest time.Duration
+	pause   backoff
+	// heard is when the service last answered, or when the session began; failure is what happened since.
+	heard   time.Time
+	failure error
+}
+
+func newSession(c *client, opts *Options) *session {
+	now := time.Now()
+	s := &session{client: c, clock: deadline{own: now.Add(opts.Deadline)}, longest: longestPoll, heard: now}
+	if opts.Waiting != nil {
+		s.longest = firstPoll
+	}
+	return s
+}
+
+// errOwnDeadline: the service is well, but what it waits for takes longer than the caller allowed.
+var errOwnDeadline = errors.New("own deadline")
+
+// request is what a session sends.
+type request struct {
+	method, path string
+	// body makes what is sent anew for each try; nil for requests without one.
+	body func() any
+	// sent is called once the request was written, in any goroutine, and at the latest before its answer is returned. It may
+	// be called again for each try.
+	sent func()
+	// waiting reads what a 202 says. A request without it does not ask the service to wait.
+	waiting func(answer []byte) error
+}
+
+// poll sends a request until its answer is a 200, which it returns. Errors are those of client.send that do not pass,
+// errOwnDeadline, ErrServiceLost, and the cause of a context that ended.
+func (s *session) poll(ctx context.Context, q request) ([]byte, error) {
+	longest := min(s.longest, firstPoll)
+	for {
+		began := time.Now()
+		wait := s.clock.poll(began, longest)
+		status, answer, err := s.try(ctx, q, wait)
+		var passing *transient
+		switch {
+		case ctx.Err() != nil:
+			return nil, cancelled(ctx)
+		case errors.As(err, &passing):
+			s.failure = passing.err
+			err = s.rest(ctx, passing.after)
+		case err != nil:
+			return nil, err
+		case status == http.StatusOK:
+			s.answered()
+			return answer, nil
+		case q.waiting == nil:
+			return nil, s.client.unexpected("status %d", status)
+		default:
+			longest = s.longest
+			s.answered()
+			if err = q.waiting(answer); err == nil {
+				err = s.again(ctx, wait-time.Since(began))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try sends once. An answer that does not come in time is a failure like a broken connection.
+func (s *session) try(ctx context.Context, q request, wait time.Duration) (int, []byte, error) {
+	path := q.path
+	if q.waiting == nil {
+		wait = 0
+	} else {
+		path += "?wait=" + strconv.FormatInt(wait.Milliseconds(), 10) + "ms"
+	}
+	until := earlier(s.clock.end(), time.Now().Add(wait+slack))
+	ctx, cancel := context.WithDeadlineCause(ctx, until, fmt.Errorf("no answer in %s", time.Until(until).Round(time.Millisecond)))
+	defer cancel()
+	var body any
+	if q.body != nil {
+		body = q.body()
+	}
+	status, answer, err := s.client.send(ctx, q.method, path, body, q.sent)
+	var passing *transient
+	if errors.As(err, &passing) && ctx.Err() != nil {
+		passing.err = context.Cause(ctx)
+	}
+	if err == nil && q.sent != nil {
+		q.sent() // an answer can be read before the note arrives that its request was written
+	}
+	return status, answer, err
+}
+
+// again is after a 202. One that came long before its time is not asked for again at once.
+func (s *session) again(ctx context.Context, early time.Duration) error {
+	if !s.heard.Before(s.clock.own) {
+		return errOwnDeadline
+	}
+	if early < firstPoll/2 {
+		return nil
+	}
+	return s.rest(ctx, 0)
+}
+
+func (s *session) answered() {
+	s.heard, s.failure = time.Now(), nil
+	s.pause = backoff{}
+}
+
+// rest waits before the next try, at least for what the service asked for. It fails if the deadline comes first.
+func (s *session) rest(ctx context.Context, asked time.Duration) error {
+	left := time.Until(s.clock.end())
+	pause := min(max(s.pause.next(), asked), left)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return cancelled(ctx)
+	case <-timer.C:
+	}
+	if pause == left {
+		return s.lost()
+	}
+	return nil
+}
+
+func (s *session) lost() error {
+	failure := s.failure
+	if failure == nil {
+		failure = errors.New("it answered without an end")
+	}
+	return fmt.Errorf("%w: %s gave no answer for %s; the last try: %w", ErrServiceLost, s.client.url,
+		time.Since(s.heard).Round(time.Millisecond), failure)
+}
+
+func cancelled(ctx context.Context) error {
+	return fmt.Errorf("cancelled: %w", context.Cause(ctx))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// backoff is exponential, with jitter so that the ranks of an engine do not come back at once. It stays below the two
+// seconds after which the service takes a rank for gone.
+type backoff struct{ last time.Duration }
+
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = time.Second
+)
+
+func (b *backoff) next() time.Duration {
+	b.last = min(max(2*b.last, shortestPause), longestPause)
+	return b.last/2 + rand.N(b.last/2)
+}
