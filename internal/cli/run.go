@@ -16,6 +16,7 @@ type grammar struct {
 	Validate validateCmd `cmd:"" help:"Judge launches before anything starts."`
 	Explain  explainCmd  `cmd:"" help:"Show how a launch was understood and why each check says what it says."`
 	Serve    serveCmd    `cmd:"" help:"Answer launchers over HTTP."`
+	Facts    factsCmd    `cmd:"" help:"Show what this process sees of its node, /dev/shm and memory limit."`
 	Policy   policyCmd   `cmd:"" help:"Work on rules."`
 	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -33,9 +34,15 @@ func writeYAML(w io.Writer, docs []any) error {
 	return enc.Close()
 }
 
+// older matches texts that are no texts to readers of YAML 1.1 without their quotes: the device 0:27 is a number to base 60.
+var older = regexp.MustCompile(`^([-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|(?i:y|n|yes|no|on|off))$`)
+
 // relax takes away JSON's braces and quotes, except around lists of numbers, which stay on one line.
 func relax(n *yaml.Node) {
 	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && n.Content[0].Tag == "!!int" {
+		return
+	}
+	if n.Tag == "!!str" && older.MatchString(n.Value) {
 		return
 	}
 	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
