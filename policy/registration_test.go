@@ -96,6 +96,14 @@ func TestRanksThatDisagree(t *testing.T) {
 	assert.Empty(t, v.Probe, "nobody knows who belongs to which group")
 
 	launch = replica(t, "gpu-a", "gpu-b")
+	launch.Workers[1].Groups = map[string][]int64{"tp": {1}}
+	assert.Equal(t, v1.Violation{
+		Message: "rank 1 declares tp group [1], in this grid it is [0, 1]", Nodes: []string{"gpu-b"},
+		Group: &v1.Group{Kind: "tp", Ranks: []int64{1}},
+		Fix:   "correct the group, or the parallel sizes and the order of ranks (TP fastest, then PCP, PP, DP)",
+	}, result(t, register(t, e, launch), "topology.ranks").Violations[0])
+
+	launch = replica(t, "gpu-a", "gpu-b")
 	other := *launch.Workers[1].Config
 	other.Version, launch.Workers[1].Version = "0.32.0", "0.32.0"
 	launch.Workers[1].Config = &other

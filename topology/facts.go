@@ -132,6 +132,7 @@ type DuplicateRank struct {
 // OffGrid is a declared group that does not fit the grid. Kind may be one that vLLM does not know.
 type OffGrid struct {
 	Rank     int64   `json:"rank"`
+	Node     string  `json:"node"`
 	Kind     string  `json:"kind"`
 	Declared []int64 `json:"declared"`
 	// Expected is the line of the grid; empty for an unknown kind.

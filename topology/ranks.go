@@ -42,7 +42,7 @@ func (f *folder) ranks() *Ranks {
 	slices.Sort(facts.OutOfRange)
 	facts.OutOfRange = slices.Compact(facts.OutOfRange)
 	slices.SortStableFunc(facts.OffGrid, func(a, b OffGrid) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Node, b.Node))
 	})
 	if more := len(facts.OffGrid) - maxOffGrid; more > 0 {
 		facts.OffGrid, facts.OffGridMore = facts.OffGrid[:maxOffGrid], int64(more)
@@ -114,7 +114,7 @@ func (m *membership) worker(off []OffGrid, w *v1.Worker) []OffGrid {
 		if slices.ContainsFunc(candidates, func(l Lines) bool { return m.is(l, w.Rank, declared) }) {
 			continue
 		}
-		off = append(off, OffGrid{Rank: w.Rank, Kind: kind, Declared: notNil(declared)})
+		off = append(off, OffGrid{Rank: w.Rank, Node: w.Node, Kind: kind, Declared: notNil(declared)})
 	}
 	return off
 }

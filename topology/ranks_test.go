@@ -63,7 +63,7 @@ func TestDeclaredGroups(t *testing.T) {
 			launch.Workers[test.rank].Groups = map[string][]int64{test.kind: test.declared}
 			want := []OffGrid{}
 			if test.expected != nil {
-				want = append(want, OffGrid{Rank: test.rank, Kind: test.kind, Declared: test.declared, Expected: test.expected})
+				want = append(want, OffGrid{Rank: test.rank, Node: "A", Kind: test.kind, Declared: test.declared, Expected: test.expected})
 			}
 			assert.Equal(t, want, fold(t, launch, engine).Ranks.OffGrid)
 		})
@@ -76,10 +76,10 @@ func TestDeclaredGroupsAreListedInOrder(t *testing.T) {
 	launch.Workers[0].Groups = map[string][]int64{TP: {0, 2}, PP: {0, 2}}
 	launch.Workers[0], launch.Workers[3] = launch.Workers[3], launch.Workers[0]
 	assert.Equal(t, []OffGrid{
-		{0, TP, []int64{0, 2}, []int64{0, 1}},
-		{1, "eplb", []int64{1}, []int64{}},
-		{1, PP, []int64{0, 1}, []int64{1, 3}},
-		{1, TP, []int64{1, 3}, []int64{0, 1}},
+		{0, "A", TP, []int64{0, 2}, []int64{0, 1}},
+		{1, "A", "eplb", []int64{1}, []int64{}},
+		{1, "A", PP, []int64{0, 1}, []int64{1, 3}},
+		{1, "A", TP, []int64{1, 3}, []int64{0, 1}},
 	}, fold(t, launch, engineOf("ray", 2, 1, 2, 1)).Ranks.OffGrid)
 }
 
@@ -88,7 +88,7 @@ func TestDeclaredGroupsThatCannotBeJudged(t *testing.T) {
 	launch.Workers[0].Groups = map[string][]int64{DCP: {0, 3}}
 	launch.Workers = append(launch.Workers, v1.Worker{Rank: 4, Node: "A", Groups: map[string][]int64{TP: {4, 5}}})
 	engine := engineOf("ray", 4, 1, 1, 1).with(func(e *Engine) { e.DecodeContext = 3 })
-	assert.Equal(t, []OffGrid{{0, DCP, []int64{0, 3}, []int64{}}}, fold(t, launch, engine).Ranks.OffGrid,
+	assert.Equal(t, []OffGrid{{0, "A", DCP, []int64{0, 3}, []int64{}}}, fold(t, launch, engine).Ranks.OffGrid,
 		"a size of 3 has no groups; the groups of a rank out of range are not looked at")
 	engine.Unresolved = []Unresolved{{Setting: SettingDecodeContext}}
 	assert.Empty(t, fold(t, launch, engine).Ranks.OffGrid)

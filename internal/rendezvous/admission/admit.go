@@ -19,7 +19,7 @@ const nodeLocal = "tiering.node_local"
 // except node_local over the probed groups, and every member of every probed group proved that it shares memory. Reports are
 // sorted by rank. A rank without outcomes did not answer. Attempt and id are the caller's to fill in.
 func Admit(engine string, verdict *v1.Verdict, reports []Ranked, outcomes map[int64][]v1.RankProbe) *v1.Admission {
-	c := &ruling{engine: engine, members: newMembers(reports, outcomes), probed: len(verdict.Probe)}
+	c := &ruling{engine: engine, members: newMembers(reports, outcomes)}
 	c.failing, c.open = denying(verdict, len(reports))
 	for _, g := range verdict.Probe {
 		c.groups = append(c.groups, c.members.group(g))
@@ -49,55 +49,58 @@ type ruling struct {
 	failing, open []v1.CheckResult
 	groups        []group
 	unproved      []*group
-	probed        int
 }
 
-// denying lists the checks that reject. Facts that node_local misses are what the probe is for; without a probe they are not
-// proved, nor is what facts alone say.
+// denying lists the checks that reject. Facts that node_local misses are what the probe is for; where nothing is probed, it
+// is not proved, but for the check that kept the groups from being probed if there is one. That one then comes first.
 func denying(v *v1.Verdict, ranks int) (failing, open []v1.CheckResult) {
-	for _, c := range v.Checks {
-		if c.Enforcement != v1.EnforceDeny {
-			continue
-		}
-		probed := c.ID == nodeLocal && len(v.Probe) > 0
-		switch c.Outcome {
-		case v1.NotApplicable:
-		case v1.Pass:
-			if c.ID == nodeLocal && !probed && ranks > 1 {
-				open = append(open, c)
-			}
-		case v1.Fail:
-			failing = append(failing, c)
-		default:
-			if !probed {
-				open = append(open, c)
-			}
+	var local *v1.CheckResult
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		switch {
+		case c.Enforcement != v1.EnforceDeny || c.Outcome == v1.NotApplicable:
+		case c.ID == nodeLocal:
+			local = c
+		case c.Outcome == v1.Fail:
+			failing = append(failing, *c)
+		case c.Outcome != v1.Pass:
+			open = append(open, *c)
 		}
 	}
+	switch {
+	case local == nil:
+	case local.Outcome == v1.Fail:
+		failing = append(failing, *local)
+	case len(v.Probe) == 0 && len(failing) == 0 && ranks > 1:
+		open = append(open, *local)
+	}
 	if v.Outcome == v1.Deny && len(failing) == 0 {
-		failing = append(failing, v1.CheckResult{ID: "verdict", Violations: []v1.Violation{{Message: "the policy denies without saying why"}}})
+		failing = append(failing, v1.CheckResult{ID: "verdict"})
 	}
 	return failing, open
 }
 
-// spans tells whether node_local or the probe rejects.
-func (c *ruling) spans() bool {
-	isNodeLocal := func(r v1.CheckResult) bool { return r.ID == nodeLocal }
-	return len(c.unproved) > 0 || slices.ContainsFunc(c.failing, isNodeLocal) || slices.ContainsFunc(c.open, isNodeLocal)
+// first is the check that explains most where no probe does.
+func (c *ruling) first() string {
+	if len(c.failing) > 0 {
+		return c.failing[0].ID
+	}
+	return c.open[0].ID
 }
+
+// spans tells whether node_local or the probe rejects.
+func (c *ruling) spans() bool { return len(c.unproved) > 0 || c.first() == nodeLocal }
 
 // code is the first of what rejects, in the order in which it explains most.
 func (c *ruling) code(disagreement bool) string {
 	switch {
 	case disagreement:
 		return CodeDisagreement
+	case len(c.unproved) == 0:
+		return c.first()
 	case slices.ContainsFunc(c.failing, func(r v1.CheckResult) bool { return r.ID == nodeLocal }):
 		return nodeLocal
-	case len(c.unproved) > 0:
-		return CodeProbe
-	case len(c.failing) > 0:
-		return c.failing[0].ID
 	default:
-		return c.open[0].ID
+		return CodeProbe
 	}
 }

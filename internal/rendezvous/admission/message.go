@@ -7,22 +7,165 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-func (c *ruling) message() string {
-	var b strings.Builder
-	if c.spans() {
-		fmt.Fprintf(&b, "%s: engine %s", Spanning, c.engine)
-	}
-	for _, r := range c.failing {
-		for _, v := range r.Violations {
-			fmt.Fprintf(&b, "\n%s: %s", r.ID, v.Message)
-		}
-	}
-	_ = v1.Allow
-	return b.String()
-}
-
 // Spanning begins the message where node_local or the probe rejects, as vLLM's own error does (vllm 62930).
 const Spanning = "TieringOffloadingSpec secondary tiers are not supported on engines whose workers span several nodes"
+
+// The bounds of a message, in bytes and lines. All is in the verdict and in the groups of the admission.
+const (
+	maxMessage    = 4096
+	maxLine       = 900
+	maxGroups     = 8
+	maxViolations = 3
+	checksRoom    = 1200
+)
+
+// What to do, by what was found.
+const (
+	fixSpan = "place all ranks of a replica on one host with one /dev/shm, or remove secondary_tiers"
+	fixOpen = "correct what kept the segments from being proved, then start the whole engine again"
+	fixLies = "facts and probe contradict each other, so that one of them is wrong: compare `tiergate facts` in the containers of " +
+		"these ranks, look for a forged or copied boot id and for what removes files from /dev/shm"
+)
+
+// message tells every rank why the engine is rejected.
+func (c *ruling) message() string {
+	checks := c.checkLines()
+	if !c.spans() {
+		p := page{left: maxMessage}
+		p.add(checks[0])
+		p.list(len(checks)-1, len(checks), "check", func(i int) string { return checks[i+1] })
+		return p.text()
+	}
+	fixes := c.fixes()
+	p := page{left: maxMessage - len(fixes)}
+	p.add(c.headline())
+	room := 0
+	if len(checks) > 0 {
+		room = checksRoom
+	}
+	p.left -= room
+	p.list(len(c.unproved), maxGroups, "group", func(i int) string { return c.groupLine(c.unproved[i]) })
+	if line := c.factsLine(); line != "" {
+		p.add("- " + line)
+	}
+	p.left += room
+	p.list(len(checks), len(checks), "check", func(i int) string { return checks[i] })
+	return p.text() + fixes
+}
+
+func (c *ruling) headline() string {
+	line := Spanning + ": engine " + clean(c.engine, 2*maxName)
+	switch n := len(c.unproved); n {
+	case 0:
+		return line
+	case 1:
+		return fmt.Sprintf("%s, 1 of %s is not proved to share memory", line, count(len(c.groups), "group"))
+	default:
+		return fmt.Sprintf("%s, %d of %s are not proved to share memory", line, n, count(len(c.groups), "group"))
+	}
+}
+
+// fixes are lines that say what to do about groups.
+func (c *ruling) fixes() string {
+	var lies, spans, open bool
+	for _, g := range c.unproved {
+		switch {
+		case g.contradiction != nil:
+			lies = true
+		case g.Outcome == v1.NotShared || g.Facts == v1.NotShared:
+			spans = true
+		default:
+			open = true
+		}
+	}
+	var text string
+	for _, fix := range [...]struct {
+		needed bool
+		text   string
+	}{{lies, fixLies}, {spans, fixSpan}, {open, fixOpen}} {
+		if fix.needed {
+			text += "\nfix: " + fix.text
+		}
+	}
+	return text
+}
+
+// checkLines are the other checks that reject. What node_local says of groups, the probed groups say with more.
+func (c *ruling) checkLines() []string {
+	var lines []string
+	for i := range c.failing {
+		r := &c.failing[i]
+		if r.ID == nodeLocal && len(c.unproved) > 0 {
+			continue
+		}
+		if len(r.Violations) == 0 {
+			lines = append(lines, r.ID+": fails without saying why")
+		}
+		for j, v := range r.Violations[:min(len(r.Violations), maxViolations)] {
+			line := r.ID + ": " + v.Message
+			if len(v.Nodes) > 0 && !strings.Contains(v.Message, v.Nodes[0]) {
+				line += " (on " + some(v.Nodes, "node") + ")"
+			}
+			if v.Fix != "" {
+				line += "; fix: " + v.Fix
+			}
+			if more := len(r.Violations) - maxViolations; j == maxViolations-1 && more > 0 {
+				line = fmt.Sprintf("%s (and %d more of this check)", clip(line, maxLine-40), more)
+			}
+			lines = append(lines, line)
+		}
+	}
+	for i := range c.open {
+		lines = append(lines, openLine(&c.open[i]))
+	}
+	return lines
+}
+
+func openLine(r *v1.CheckResult) string {
+	if len(r.Missing) == 0 {
+		return r.ID + ": not proved, because no group was probed"
+	}
+	return r.ID + ": cannot be judged without " + some(r.Missing, "fact")
+}
+
+// some lists the first texts and counts the rest.
+func some(texts []string, noun string) string {
+	if more := len(texts) - maxNodes; more > 0 {
+		return strings.Join(texts[:maxNodes], ", ") + " and " + count(more, "more "+noun)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// page is a message under a bound.
+type page struct {
+	lines []string
+	left  int
+}
+
+// add takes a line if there is room for it and for the word of what follows.
+func (p *page) add(line string) bool {
+	const rest = 40
+	line = clean(line, maxLine)
+	if len(line)+rest > p.left {
+		return false
+	}
+	p.lines = append(p.lines, line)
+	p.left -= len(line) + 1
+	return true
+}
+
+// list adds up to most of n lines, as far as there is room, and counts the rest.
+func (p *page) list(n, most int, noun string, line func(i int) string) {
+	for i := range n {
+		if i == most || !p.add("- "+line(i)) {
+			p.lines = append(p.lines, "- and "+count(n-i, "more "+noun))
+			p.left -= len(p.lines[len(p.lines)-1]) + 1
+			return
+		}
+	}
+}
+
+func (p *page) text() string { return strings.Join(p.lines, "\n") }
 
 // count writes a number with its noun.
 func count(n int, noun string) string {
@@ -30,27 +173,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// seen is what a process knows of its memory domain.
-func seen(f *v1.NodeFacts) string {
-	boot, device := domainOf(f)
-	text := "boot id " + clean(boot, maxName)
-	if boot == "" {
-		text = "no boot id" + absence(f, "boot_id")
-	}
-	if device == "" {
-		return text + ", no /dev/shm device" + absence(f, "shm.device")
-	}
-	return text + ", /dev/shm " + clean(device, maxName)
-}
-
-// absence is why a fact is not there.
-func absence(f *v1.NodeFacts, fact string) string {
-	for _, a := range f.Absent {
-		if a.Fact == fact || strings.HasPrefix(fact, a.Fact+".") {
-			return " (" + clean(a.Reason, maxReason) + ")"
-		}
-	}
-	return ""
 }

@@ -14,7 +14,10 @@ import (
 const minNonce = 16
 
 // maxReason is how many bytes are kept of why a rank could not tell.
-const maxReason = 200
+const maxReason = 400
+
+// otherNonce is the reason of a rank that read a file of the same name.
+const otherNonce = "another nonce than the leader's, from a file of the same name in another /dev/shm"
 
 // Segments are what a rank opens in its groups among those to probe, in their order: TP, PP, PCP. The leader of a group, its
 // first rank, opens its own as well, which proves that it is there. A segment without a name is not to be opened.
@@ -123,7 +126,7 @@ func (s *segment) judge(a *v1.ProbeAnswer) (outcome, reason string) {
 	}
 	sum := sha256.Sum256(nonce)
 	if subtle.ConstantTimeCompare(sum[:], s.hash) != 1 {
-		return v1.NotShared, "another nonce than the leader's: a file of the same name in another /dev/shm"
+		return v1.NotShared, otherNonce
 	}
 	return v1.Shared, ""
 }

@@ -43,6 +43,7 @@ violations contains {
 violations contains {
 	"message": $"rank {group.rank} declares {group.kind} group {group.declared}, in this grid it is {group.expected}",
 	"group": {"kind": group.kind, "ranks": group.declared},
+	"nodes": [group.node],
 	"fix": "correct the group, or the parallel sizes and the order of ranks (TP fastest, then PCP, PP, DP)",
 } if {
 	some group in input.ranks.off_grid
@@ -52,6 +53,7 @@ violations contains {
 violations contains {
 	"message": $"rank {group.rank} declares {group.kind} group {group.declared}, but the grid has no {group.kind} groups",
 	"group": {"kind": group.kind, "ranks": group.declared},
+	"nodes": [group.node],
 	"fix": "declare groups of kind tp, pp, pcp, dcp, dp or ep, as the engine's sizes make them",
 } if {
 	some group in input.ranks.off_grid

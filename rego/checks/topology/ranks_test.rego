@@ -70,18 +70,20 @@ cases := {
 		}},
 	},
 	"a group off the grid": {
-		"ranks": {"off_grid": [{"rank": 0, "kind": "tp", "declared": [0, 2], "expected": [0, 1]}]},
+		"ranks": {"off_grid": [{"rank": 0, "node": "gpu-a", "kind": "tp", "declared": [0, 2], "expected": [0, 1]}]},
 		"want": {{
 			"message": "rank 0 declares tp group [0, 2], in this grid it is [0, 1]",
 			"group": {"kind": "tp", "ranks": [0, 2]},
+			"nodes": ["gpu-a"],
 			"fix": "correct the group, or the parallel sizes and the order of ranks (TP fastest, then PCP, PP, DP)",
 		}},
 	},
 	"a group of no kind": {
-		"ranks": {"off_grid": [{"rank": 1, "kind": "cp", "declared": [0, 1], "expected": []}]},
+		"ranks": {"off_grid": [{"rank": 1, "node": "gpu-a", "kind": "cp", "declared": [0, 1], "expected": []}]},
 		"want": {{
 			"message": "rank 1 declares cp group [0, 1], but the grid has no cp groups",
 			"group": {"kind": "cp", "ranks": [0, 1]},
+			"nodes": ["gpu-a"],
 			"fix": "declare groups of kind tp, pp, pcp, dcp, dp or ep, as the engine's sizes make them",
 		}},
 	},
