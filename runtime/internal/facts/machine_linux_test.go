@@ -101,7 +101,7 @@ func onStage(t *testing.T, name string) v1.NodeFacts {
 func child(t *testing.T, stage string, attr *syscall.SysProcAttr) v1.NodeFacts {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), stageVariable+"="+stage)
+	cmd.Env = append(os.Environ(), stageVariable+"="+stage, "GORACE=atexit_sleep_ms=0") // else a second for each
 	cmd.SysProcAttr = attr
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -3,6 +3,7 @@ package facts
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,6 +80,35 @@ func TestRegionInUse(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, stale(), "open again")
 	require.NoError(t, again.Close())
+}
+
+// An engine that opens its region while ranks look at it gets it: a lease that is not given back would hold it up for
+// /proc/sys/fs/lease-break-time, 45 s.
+func TestWritersGetThrough(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/vllm_offload_x.mmap"
+	require.NoError(t, allocate(t, path, 4096, 0).Close())
+	var looking sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		looking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					shmOf(dir)
+				}
+			}
+		})
+	}
+	for range 200 {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	close(done)
+	looking.Wait()
 }
 
 func TestListingIsBounded(t *testing.T) {
