@@ -19,8 +19,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// The largest answer that is read, several times what one about the largest engine has.
-const maxAnswer = 16 << 20
+// maxAnswer is the largest answer that is read: what a service remembers of the largest engine, several times over.
+const maxAnswer = 64 << 20
 
 // address is a parsed service address.
 type address struct {

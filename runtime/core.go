@@ -41,12 +41,16 @@ func (g *Gate) AdmitCore(ctx context.Context, engine v1.Engine, dataParallelRank
 func (s *session) admitCore(ctx context.Context, log *slog.Logger, path string, facts v1.NodeFacts) error {
 	report := &v1.CoreReport{Protocol: v1.Protocol, Incarnation: newIncarnation(), Facts: facts}
 	for {
-		last, err := s.lastAttempt(ctx, path)
+		text, err := s.poll(ctx, request{method: http.MethodGet, path: path})
+		if err != nil {
+			return err
+		}
+		last, err := s.client.lastAttempt(text)
 		if err != nil {
 			return err
 		}
 		report.AttemptID = last.AttemptID
-		text, err := s.poll(ctx, request{
+		text, err = s.poll(ctx, request{
 			method: http.MethodPut, path: path + "/attempts/" + strconv.FormatInt(last.Attempt, 10) + "/core",
 			body: func() any { return report }, waiting: func([]byte) error { return nil },
 		})
@@ -67,17 +71,13 @@ func (s *session) admitCore(ctx context.Context, log *slog.Logger, path string, 
 }
 
 // lastAttempt is the one that the workers of this engine were admitted in: a core is built after they registered.
-func (s *session) lastAttempt(ctx context.Context, path string) (*v1.AttemptView, error) {
-	text, err := s.poll(ctx, request{method: http.MethodGet, path: path})
-	if err != nil {
-		return nil, err
-	}
+func (c *client) lastAttempt(text []byte) (*v1.AttemptView, error) {
 	view := new(v1.EngineView)
-	if err := s.client.read(text, view); err != nil {
+	if err := c.read(text, view); err != nil {
 		return nil, err
 	}
 	if len(view.Attempts) == 0 || view.Attempts[0].Attempt < 1 || view.Attempts[0].AttemptID == "" {
-		return nil, s.client.unexpected("an engine without attempts")
+		return nil, c.unexpected("an engine without attempts")
 	}
 	return &view.Attempts[0], nil
 }

@@ -23,7 +23,8 @@ const (
 // attempt: the service may be what was lost.
 func (r *registration) giveUp(ctx context.Context, why error) {
 	var ended *EndedError
-	if errors.As(why, &ended) {
+	var refused *ServiceError
+	if errors.As(why, &ended) || errors.As(why, &refused) && r.last.AttemptID == "" {
 		return
 	}
 	limit := min(goodbye, time.Until(r.clock.own.Add(latestLeave)))
@@ -48,7 +49,11 @@ func (r *registration) giveUp(ctx context.Context, why error) {
 
 // lookUp finds the attempt that has this incarnation: a rank that gives up during its first request does not know it.
 func (r *registration) lookUp(ctx context.Context) (attempt int64, id string) {
-	last, err := r.lastAttempt(ctx, r.path)
+	_, text, err := r.client.send(ctx, http.MethodGet, r.path, nil, nil)
+	if err != nil {
+		return 0, ""
+	}
+	last, err := r.client.lastAttempt(text)
 	if err != nil {
 		return 0, ""
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
@@ -88,7 +89,7 @@ func (m *Membership) leads() bool {
 // engineKey names a replica: data-parallel replicas are engines of their own.
 func engineKey(engine string, e *v1.Engine, dataParallelRank int64) (string, error) {
 	if engine == "" {
-		return "", errors.New("the engine has no name: set TIERGATE_ENGINE_ID to the same text for all its ranks")
+		return "", ErrNoEngineKey
 	}
 	if e.Parallel != nil && e.Parallel.Data != nil && *e.Parallel.Data > 1 {
 		engine += ".dp" + strconv.FormatInt(dataParallelRank, 10)
@@ -96,16 +97,19 @@ func engineKey(engine string, e *v1.Engine, dataParallelRank int64) (string, err
 	return engine, nil
 }
 
-// configuration is what all ranks must agree on.
+// configuration is what all ranks must agree on, in the one form that encoders on the way do not change: the digest of what
+// arrives must be that of what was sent.
 func configuration(e *v1.Engine) v1.Configuration {
 	return v1.Configuration{
-		Parallel: e.Parallel, Executor: e.Executor, Nnodes: e.Nnodes, Version: e.Version, KVTransfer: transfer(e.KVTransfer),
+		Parallel: e.Parallel, Executor: valid(e.Executor), Nnodes: e.Nnodes, Version: valid(e.Version),
+		KVTransfer: transfer(e.KVTransfer),
 	}
 }
 
-// transfer is a KV transfer configuration in the one form that encoders on the way do not change, so that the digest of
-// what arrives is that of what was sent. A text that is not JSON goes as a string: the service says what is wrong with it,
-// to all ranks at once.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// transfer is the verbatim configuration without its spaces. A text that is not JSON goes as a string: the service says
+// what is wrong with it, to all ranks at once.
 func transfer(raw json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
@@ -114,7 +118,7 @@ func transfer(raw json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if !json.Valid(raw) || decoder.Decode(&tree) != nil {
-		tree = string(raw)
+		tree = valid(string(raw))
 	}
 	text, err := json.Marshal(tree)
 	if err != nil {

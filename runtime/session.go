@@ -126,7 +126,7 @@ func (s *session) answered() {
 // rest waits before the next try, at least for what the service asked for. It fails if the deadline comes first.
 func (s *session) rest(ctx context.Context, asked time.Duration) error {
 	left := time.Until(s.clock.end())
-	pause := min(max(s.pause.next(), asked), left)
+	pause := min(s.pause.next()+min(asked, longestAsked), left)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -145,7 +145,7 @@ func (s *session) lost() error {
 	if failure == nil {
 		failure = errors.New("it answered without an end")
 	}
-	return fmt.Errorf("%w: %s gave no answer for %s; the last try: %w", ErrServiceLost, s.client.url,
+	return fmt.Errorf("%w: %s gave no answer for %s; the last try: %v", ErrServiceLost, s.client.url,
 		time.Since(s.heard).Round(time.Millisecond), failure)
 }
 
@@ -167,6 +167,8 @@ type backoff struct{ last time.Duration }
 const (
 	shortestPause = 50 * time.Millisecond
 	longestPause  = time.Second
+	// longestAsked is how long a rank that has a deadline leaves a service alone that asks for it.
+	longestAsked = 5 * time.Second
 )
 
 func (b *backoff) next() time.Duration {
