@@ -10,8 +10,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// NodeFacts writes what a process sees of where it runs, what it could not see, and what of that is likely to be in the way.
-// Programs get the facts as they are in a report.
+// NodeFacts writes what a process sees of where it runs, what it could not see, and what of that is likely to be in the
+// way. Programs get the facts as they are in a report.
 func NodeFacts(w io.Writer, format string, style Style, facts *v1.NodeFacts) error {
 	if format != Text {
 		return WriteDocuments(w, format, []any{facts})

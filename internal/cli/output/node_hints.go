@@ -10,14 +10,16 @@ import (
 const runtimeDefault = 64 << 20
 
 // enlarge is how /dev/shm becomes a large tmpfs.
-const enlarge = "mount an emptyDir with medium: Memory and a sizeLimit there, or run the container with --shm-size or --ipc=host"
+const enlarge = "mount an emptyDir with medium: Memory and a sizeLimit there, or run the container with --shm-size " +
+	"or --ipc=host"
 
-// hints writes what is likely to keep an engine from coming up here, and what to do. It judges no launch: how large a region
-// must be is not known here.
+// hints writes what is likely to keep an engine from coming up here, and what to do. It judges no launch: how large a
+// region must be is not known here.
 func (p *page) hints(f *v1.NodeFacts) {
 	var list []string
 	if f.BootID == "" {
-		list = append(list, "without a boot id the rules cannot tell which ranks share memory, and only the probe at KV registration decides")
+		list = append(list, "without a boot id the rules cannot tell which ranks share memory, and only the probe at "+
+			"KV registration decides")
 	}
 	if f.Shm != nil {
 		list = append(list, shmHints(f.Shm)...)
@@ -40,8 +42,8 @@ func shmHints(shm *v1.ShmFacts) (list []string) {
 		list = append(list, "/dev/shm is read-only, so that neither a region nor a probe can be made there: mount it read-write")
 	}
 	if shm.Filesystem != "" && shm.Filesystem != "tmpfs" {
-		list = append(list, fmt.Sprintf("/dev/shm is %s, not tmpfs: the probe answers unknown (not_tmpfs), and engines with secondary "+
-			"tiers on several ranks are rejected; %s", shm.Filesystem, enlarge))
+		list = append(list, fmt.Sprintf("/dev/shm is %s, not tmpfs: the probe answers unknown (not_tmpfs), and engines with "+
+			"secondary tiers on several ranks are rejected; %s", shm.Filesystem, enlarge))
 	} else {
 		list = append(list, roomHints(shm)...)
 	}
@@ -56,14 +58,15 @@ func roomHints(shm *v1.ShmFacts) (list []string) {
 	switch total, free := shm.TotalBytes, shm.FreeBytes; {
 	case total == nil || free == nil:
 	case *total == runtimeDefault:
-		list = append(list, "/dev/shm has 64 MiB, which is what container runtimes give by default and too little for a CPU region: "+enlarge)
+		list = append(list, "/dev/shm has 64 MiB, which is what container runtimes give by default and too little for "+
+			"a CPU region: "+enlarge)
 	case *free < *total/10:
 		list = append(list, fmt.Sprintf("/dev/shm is nearly full, %s of %s are free: %s",
 			sizeText(*free), sizeText(*total), whatToFree(shm, *total-*free)))
 	}
 	if shm.FreeInodes != nil && shm.TotalInodes != nil && *shm.FreeInodes < *shm.TotalInodes/100 {
-		list = append(list, fmt.Sprintf("/dev/shm has %d of %d inodes left, and each file takes one: remove files, or mount it with "+
-			"a larger nr_inodes", *shm.FreeInodes, *shm.TotalInodes))
+		list = append(list, fmt.Sprintf("/dev/shm has %d of %d inodes left, and each file takes one: remove files, or mount "+
+			"it with a larger nr_inodes", *shm.FreeInodes, *shm.TotalInodes))
 	}
 	return list
 }
@@ -89,8 +92,8 @@ func headroomHint(shm *v1.ShmFacts, memory *v1.MemoryFacts) []string {
 	if headroom >= *shm.FreeBytes {
 		return nil
 	}
-	return []string{fmt.Sprintf("files in /dev/shm count as memory of the cgroup, which allows about %s more, while /dev/shm has %s free: "+
-		"an engine whose region is larger is killed; raise the memory limit or keep cpu_bytes_to_use below that",
+	return []string{fmt.Sprintf("files in /dev/shm count as memory of the cgroup, which allows about %s more, while "+
+		"/dev/shm has %s free: an engine whose region is larger is killed; raise the memory limit or keep cpu_bytes_to_use below that",
 		sizeText(headroom), sizeText(*shm.FreeBytes))}
 }
 

@@ -55,7 +55,8 @@ func (r *reading) memory(mounts []mount) {
 	r.limits(h, dir, top)
 }
 
-// parseCgroup returns the cgroup that accounts for memory. On a machine with both versions the controller is in one of them.
+// parseCgroup returns the cgroup that accounts for memory. On a machine with both versions the controller is in one of
+// them.
 func parseCgroup(text string) (h hierarchy, group string, err error) {
 	for line := range strings.SplitSeq(text, "\n") {
 		// Lines are id:controllers:path; the path may have colons, and version 2 has no controllers.
@@ -76,8 +77,8 @@ func parseCgroup(text string) (h hierarchy, group string, err error) {
 	return h, group, nil
 }
 
-// directory returns where a cgroup is mounted, and the highest directory of that mount. In a container the path is as the
-// host sees it unless there is a cgroup namespace, and the mount shows the container's own part only.
+// directory returns where a cgroup is mounted, and the highest directory of that mount. In a container the path is as
+// the host sees it unless there is a cgroup namespace, and the mount shows the container's own part only.
 func (h hierarchy) directory(group string, mounts []mount) (dir, top string, err error) {
 	for _, m := range slices.Backward(mounts) {
 		if m.filesystem != h.filesystem || h == cgroup1 && !slices.Contains(m.options, memoryController) {

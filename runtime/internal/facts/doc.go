@@ -1,6 +1,6 @@
-// Package facts finds out where this process runs: which kernel, which /dev/shm and what is in it, which memory limit, and
-// the names that people know the place by. It owns reading and must not judge, change anything, wait for a server, or fail:
-// what could not be read is absent and says why.
+// Package facts finds out where this process runs: which kernel, which /dev/shm and what is in it, which memory limit,
+// and the names that people know the place by. It owns reading and must not judge, change anything, wait for a server,
+// or fail: what could not be read is absent and says why.
 package facts
 
 import (

@@ -17,7 +17,8 @@ type mount struct {
 	readOnly bool
 }
 
-// mounts reads the mounts of this process. Without them shared memory is asked all the same, and nothing is known of cgroups.
+// mounts reads the mounts of this process. Without them shared memory is asked all the same, and nothing is known of
+// cgroups.
 func (r *reading) mounts() []mount {
 	text, err := readText(r.Proc+"/self/mountinfo", maxMountinfo)
 	if err != nil {
@@ -26,8 +27,8 @@ func (r *reading) mounts() []mount {
 	return parseMountinfo(text)
 }
 
-// parseMountinfo returns the mounts in the order of the text, where a later one on the same point hides the earlier. What
-// is not a mount is left out.
+// parseMountinfo returns the mounts in the order of the text, where a later one on the same point hides the earlier.
+// What is not a mount is left out.
 func parseMountinfo(text string) []mount {
 	var list []mount
 	for line := range strings.SplitSeq(text, "\n") {
@@ -80,8 +81,9 @@ func octal(text string) (code byte, ok bool) {
 	return code, true
 }
 
-// covering returns the mount that a path is on: the last of those with the longest mount point. A device narrows that to
-// mounts of it, since a mount on a directory above hides those below, which stay in the list. It is nil if there is none.
+// covering returns the mount that a path is on: the last of those with the longest mount point. A device narrows that
+// to mounts of it, since a mount on a directory above hides those below, which stay in the list. It is nil if there is
+// none.
 func covering(mounts []mount, path, device string) *mount {
 	var found *mount
 	for i := range mounts {
@@ -103,8 +105,8 @@ func relative(path, dir string) (rest string, below bool) {
 // maxLinks is more links than anyone puts in the place of /dev/shm.
 const maxLinks = 8
 
-// locate follows the path where it is a link, as to /run/shm, and returns the mount that covers it. It looks at nothing that
-// is on a mount where that may wait.
+// locate follows the path where it is a link, as to /run/shm, and returns the mount that covers it. It looks at nothing
+// that is on a mount where that may wait.
 func locate(path string, mounts []mount) (string, *mount) {
 	for range maxLinks {
 		m := covering(mounts, path, "")
@@ -123,8 +125,8 @@ func locate(path string, mounts []mount) (string, *mount) {
 	return path, covering(mounts, path, "")
 }
 
-// local tells filesystems that answer by themselves. Others, such as nfs or fuse, wait for a server, which may be gone: a
-// stat there never returns, and no deadline ends it.
+// local tells filesystems that answer by themselves. Others, such as nfs or fuse, wait for a server, which may be gone:
+// a stat there never returns, and no deadline ends it.
 func (m *mount) local() bool {
 	switch m.filesystem {
 	case "tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs", "overlay", "aufs",

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// What one may ask of files that the kernel writes, in bytes. A host with ten thousand mounts has a mountinfo of some MiB.
+// What one may ask of files that the kernel writes, in bytes. A host with ten thousand mounts has a mountinfo of some
+// MiB.
 const (
 	maxLine      = 4 << 10
 	maxCgroup    = 64 << 10
@@ -19,8 +20,8 @@ var (
 	namespaceKinds = []string{"mnt", "ipc", "pid", "net", "user", "uts"}
 )
 
-// process reads which kernel this is and who the process is there. The user is the effective one, which decides what the
-// process may open in /dev/shm.
+// process reads which kernel this is and who the process is there. The user is the effective one, which decides what
+// the process may open in /dev/shm.
 func (r *reading) process() {
 	path := r.Proc + "/sys/kernel/random/boot_id"
 	text, err := readText(path, maxLine)

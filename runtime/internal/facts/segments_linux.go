@@ -34,7 +34,8 @@ type listing struct {
 	first     error
 }
 
-// segments lists what is in /dev/shm. Bytes are those allocated, which is what a removal would free: regions are sparse.
+// segments lists what is in /dev/shm. Bytes are those allocated, which is what a removal would free: regions are
+// sparse.
 func (r *reading) segments(dir int, path string) {
 	names, err := entries(dir, path)
 	if err != nil {
@@ -111,8 +112,8 @@ func (l *listing) add(dir int, name string) {
 	}
 }
 
-// inUse tells whether any process of this kernel has a file open or mapped for writing, as every process of an engine has
-// its region. It asks for a read lease, which the kernel refuses then (fcntl(2), F_SETLEASE). Pid namespaces hide
+// inUse tells whether any process of this kernel has a file open or mapped for writing, as every process of an engine
+// has its region. It asks for a read lease, which the kernel refuses then (fcntl(2), F_SETLEASE). Pid namespaces hide
 // processes from /proc, but nothing hides a writer from that. The file has to be ours, or CAP_LEASE.
 //
 // Who opens the file for writing while the lease is held waits until it is given back, some microseconds later. The
