@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -62,7 +63,13 @@ var stages = map[string]func(){
 	"gone": func() {
 		must(unix.Mount("dev", "/dev", "tmpfs", 0, "size=3m"))
 	},
+	"read-only, mounts unknown": func() {
+		mountShm("ro", "tmpfs", unix.MS_RDONLY, "size=1m")
+		must(unix.Mount("/dev/null", "/proc/self/mountinfo", "", unix.MS_BIND, ""))
+	},
 	"another user": func() {
+		mountShm("shared", "tmpfs", 0, "size=1m,mode=1777")
+		must(os.WriteFile("/dev/shm/vllm_offload_1.mmap", []byte("x"), 0o600))
 		must(syscall.Setgroups(nil))
 		must(syscall.Setgid(65534))
 		must(syscall.Setuid(65534))
@@ -178,42 +185,42 @@ func TestBootIDStages(t *testing.T) {
 	assert.Equal(t, "boot_id: /proc/sys/kernel/random/boot_id is not a regular file but Dc---------", reasons(unreadable))
 }
 
+// Without mounts most is known all the same.
+func TestMountsUnknownStage(t *testing.T) {
+	facts := onStage(t, "read-only, mounts unknown")
+	assert.Equal(t, "tmpfs", facts.Shm.Filesystem)
+	assert.NotEmpty(t, facts.Shm.Device)
+	assert.True(t, facts.Shm.ReadOnly)
+	assert.Empty(t, facts.Shm.Source)
+	assert.Regexp(t, `^shm.source: /proc/self/mountinfo is not a regular file but Dc-+; memory: cgroup /.* is not below any mounted cgroup2?$`,
+		reasons(facts))
+}
+
+// Whether another user's region is in use cannot be told: it is not called stale, and none is not said either.
+func TestRegionOfAnotherUser(t *testing.T) {
+	facts := onStage(t, "another user")
+	assert.EqualValues(t, 65534, *facts.UID)
+	assert.EqualValues(t, 65534, *facts.GID)
+	assert.Nil(t, facts.Shm.StaleRegions)
+	assert.Equal(t, "shm.stale_regions: 1 vllm_offload_* files may belong to running engines: "+
+		"open vllm_offload_1.mmap: permission denied (EACCES)", reasons(facts))
+}
+
 // A region is seen to be in use across pid namespaces, in which /proc shows nothing of the process that has it open.
 func TestRegionInUseElsewhere(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("namespaces need root")
 	}
-	const name = "vllm_offload_facts-test-elsewhere.mmap"
-	f := allocate(t, "/dev/shm/"+name, 4096, 0)
-	t.Cleanup(func() { os.Remove("/dev/shm/" + name) })
+	f, err := os.CreateTemp("/dev/shm", "vllm_offload_facts-test-*.mmap")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.Remove(f.Name()) })
 	listed := func() bool {
 		facts := child(t, "as it is", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID})
-		for _, region := range facts.Shm.StaleRegions {
-			if region.Name == name {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(facts.Shm.StaleRegions, func(region v1.StaleRegion) bool {
+			return "/dev/shm/"+region.Name == f.Name()
+		})
 	}
 	assert.False(t, listed())
 	require.NoError(t, f.Close())
 	assert.True(t, listed())
-}
-
-// Whether another user's region is in use cannot be told, so that it is called neither stale nor absent.
-func TestRegionOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("another user needs root")
-	}
-	const name = "vllm_offload_facts-test-other.mmap"
-	require.NoError(t, allocate(t, "/dev/shm/"+name, 4096, 0).Chmod(0o600))
-	t.Cleanup(func() { os.Remove("/dev/shm/" + name) })
-	facts := child(t, "another user", nil)
-	assert.EqualValues(t, 65534, *facts.UID)
-	assert.EqualValues(t, 65534, *facts.GID)
-	for _, region := range facts.Shm.StaleRegions {
-		assert.NotEqual(t, name, region.Name)
-	}
-	assert.Regexp(t, `^shm.stale_regions: \d+ vllm_offload_\* files may belong to running engines: `+
-		`open vllm_offload_.*: permission denied \(EACCES\)$`, reasons(facts))
 }
