@@ -86,6 +86,15 @@ func (c *Client) ValidateJSON(ctx context.Context, launch *v1.Launch) ([]byte, e
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	answer, err := c.ask(request)
+	if err != nil {
+		return nil, err
+	}
+	return answer, known(answer)
+}
+
+// ask returns the body of an answer in JSON; a problem is a *v1.Problem.
+func (c *Client) ask(request *http.Request) ([]byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -104,7 +113,7 @@ func read(response *http.Response, answer []byte) ([]byte, error) {
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrAnswer, maxAnswer)
 	case response.StatusCode == http.StatusOK && mediaType == "application/json":
-		return answer, known(answer)
+		return answer, nil
 	case mediaType == "application/problem+json":
 		problem := new(v1.Problem)
 		if json.Unmarshal(answer, problem) == nil && problem.Code != "" && problem.Status == response.StatusCode {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 )
@@ -16,6 +17,7 @@ type grammar struct {
 	Validate validateCmd `cmd:"" help:"Judge launches before anything starts."`
 	Explain  explainCmd  `cmd:"" help:"Show how a launch was understood and why each check says what it says."`
 	Serve    serveCmd    `cmd:"" help:"Answer launchers over HTTP."`
+	Register registerCmd `cmd:"" help:"Prove that ranks share memory, and start the engine once all of it was admitted."`
 	Facts    factsCmd    `cmd:"" help:"Show what this process sees of its node, /dev/shm and memory limit."`
 	Policy   policyCmd   `cmd:"" help:"Work on rules."`
 	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
@@ -28,11 +30,14 @@ type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// exec replaces the process by another program.
+	exec func(path string, args, env []string) error
 }
 
-// Run runs one command and returns the exit status; it never exits. The environment is a list of NAME=value.
+// Run runs one command and returns the exit status; it never exits, though register becomes the command that it was given. The
+// environment is a list of NAME=value.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, exec: syscall.Exec}
 	if at := slices.Index(args, "--"); at >= 0 {
 		args, a.command = args[:at], args[at+1:]
 	}
@@ -61,7 +66,7 @@ func (a *app) run(ctx context.Context, args []string) Status {
 	case err != nil:
 		return a.end(failedCommand(err), usagef("%s", err))
 	case a.command != nil && !takesCommand(parsed):
-		return a.end(parsed.Selected().FullPath(), usagef("only validate and explain take a command behind --"))
+		return a.end(parsed.Selected().FullPath(), usagef("only validate, explain and register take a command behind --"))
 	}
 	return a.end(parsed.Selected().FullPath(), parsed.Run(a))
 }
@@ -77,7 +82,7 @@ func failedCommand(err error) string {
 
 func takesCommand(parsed *kong.Context) bool {
 	switch parsed.Selected().Target.Interface().(type) {
-	case validateCmd, explainCmd:
+	case validateCmd, explainCmd, registerCmd:
 		return true
 	}
 	return false

@@ -67,9 +67,12 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 func statusOf(err error) Status {
 	var status Status
 	var usage *usageError
+	var stopped interrupted
 	switch {
 	case err == nil:
 		return StatusAllow
+	case errors.As(err, &stopped):
+		return stopped.status()
 	case errors.As(err, &status):
 		return status
 	case errors.As(err, &usage):

@@ -23,7 +23,13 @@ func Reject(w io.Writer, style Style, r Rejection) error {
 	p := &page{Style: style}
 	p.heading("", p.paint(red, "REJECTED"), fmt.Sprintf("engine %s, attempt %d", clean(r.Engine), r.Admission.Attempt))
 	for line := range strings.Lines(r.Admission.Message) {
-		p.item("  ", "", line)
+		lead, rest := "", line
+		for _, mark := range []string{"- ", "fix: "} {
+			if text, found := strings.CutPrefix(line, mark); found {
+				lead, rest = mark, text
+			}
+		}
+		p.item("  ", lead, rest)
 	}
 	if layout := newLayout(observed(r.View)); layout != nil && (layout.spans() || p.Grid) {
 		p.blank()

@@ -59,8 +59,11 @@ func (w *Waiting) Lines(columns int) []string {
 
 func (w *Waiting) title() string {
 	left := fmt.Sprintf("%d s left", max(w.Left, 0).Round(time.Second)/time.Second)
-	if w.Progress == nil {
-		return fmt.Sprintf("engine %s: no answer from %s yet, %s", clean(w.Engine), clean(w.Server), left)
+	switch {
+	case w.Progress == nil && w.Silent > silence:
+		return fmt.Sprintf("engine %s: no answer from %s for %d s, %s", clean(w.Engine), clean(w.Server), w.Silent/time.Second, left)
+	case w.Progress == nil:
+		return fmt.Sprintf("engine %s: reporting to %s, %s", clean(w.Engine), clean(w.Server), left)
 	}
 	what := "waiting for reports"
 	if w.Progress.Phase == v1.PhaseProbe {

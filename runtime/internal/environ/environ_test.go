@@ -183,20 +183,20 @@ func TestContradictions(t *testing.T) {
 		want []string
 	}{
 		"ranks": {join(slurm, torchrun, []string{"RANK=4", "LOCAL_RANK=0"}), []string{
-			"the rank is 4 by RANK, which was taken, but 5 by SLURM_PROCID; unset or correct the one that is wrong",
-			"the local rank is 0 by LOCAL_RANK, which was taken, but 1 by SLURM_LOCALID; unset or correct the one that is wrong",
+			"RANK says the rank is 4, but SLURM_PROCID says 5; unset or correct the one that is wrong",
+			"LOCAL_RANK says the local rank is 0, but SLURM_LOCALID says 1; unset or correct the one that is wrong",
 		}},
 		"world sizes": {join(openMPI, torchrun, []string{"OMPI_COMM_WORLD_SIZE=16"}), []string{
-			"the world size is 8 by WORLD_SIZE, which was taken, but 16 by OMPI_COMM_WORLD_SIZE; unset or correct the one that is wrong",
+			"WORLD_SIZE says the world size is 8, but OMPI_COMM_WORLD_SIZE says 16; unset or correct the one that is wrong",
 		}},
 		"nodes": {join(lws, []string{"NODE_RANK=0"}), []string{
-			"the node rank is 0 by NODE_RANK, which was taken, but 1 by LWS_WORKER_INDEX; unset or correct the one that is wrong",
+			"NODE_RANK says the node rank is 0, but LWS_WORKER_INDEX says 1; unset or correct the one that is wrong",
 		}},
 		"counts of nodes": {join(lws, torchrun, []string{"LWS_GROUP_SIZE=4"}), []string{
-			"the number of nodes is 2 by GROUP_WORLD_SIZE, which was taken, but 4 by LWS_GROUP_SIZE; unset or correct the one that is wrong",
+			"GROUP_WORLD_SIZE says the number of nodes is 2, but LWS_GROUP_SIZE says 4; unset or correct the one that is wrong",
 		}},
 		"a rank without a size": {append(slurm, "RANK=0"), []string{
-			"the rank is 0 by RANK, which was taken, but 5 by SLURM_PROCID; unset or correct the one that is wrong",
+			"RANK says the rank is 0, but SLURM_PROCID says 5; unset or correct the one that is wrong",
 		}},
 		"a rank that we are told":     {append(join(slurm, torchrun), "RANK=4", "LOCAL_RANK=0", "TIERGATE_RANKS=4"), nil},
 		"a world that we are told of": {append(join(openMPI, torchrun), "OMPI_COMM_WORLD_SIZE=16", "TIERGATE_WORLD_SIZE=8"), nil},

@@ -29,8 +29,8 @@ type Contradiction struct {
 }
 
 func (c *Contradiction) Error() string {
-	return fmt.Sprintf("the %s is %d by %s, which was taken, but %d by %s; unset or correct the one that is wrong",
-		c.Quantity, c.Taken.Value, c.Taken.Source, c.Other.Value, c.Other.Source)
+	return fmt.Sprintf("%s says the %s is %d, but %s says %d; unset or correct the one that is wrong",
+		c.Taken.Source, c.Quantity, c.Taken.Value, c.Other.Source, c.Other.Value)
 }
 
 // VariableError is a variable with a value that cannot be taken.
