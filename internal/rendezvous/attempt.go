@@ -202,8 +202,6 @@ func (a *attempt) has(k recordKey) bool {
 		return true
 	}
 	switch k.kind {
-	case recordSpec:
-		return true
 	case recordReport:
 		return a.members[k.rank] != nil
 	case recordRival:

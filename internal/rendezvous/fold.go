@@ -46,7 +46,12 @@ func (s *Service) fold(e Entry) {
 	}
 }
 
+// foldSpec opens an attempt, unless a later one is there already: a process that has not noticed yet that the journal is a new
+// one may have written that, and only the last attempt can be open.
 func (s *Service) foldSpec(k recordKey, e Entry) *attempt {
+	if last := s.engines[k.Key].last(); last != nil && last.n > k.attempt {
+		return nil
+	}
 	var spec specRecord
 	if err := json.Unmarshal(e.Value, &spec); err != nil {
 		s.opts.Logger.Error("record cannot be read", "key", e.Key, "error", err)

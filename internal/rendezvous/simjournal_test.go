@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// world is one simulated store: an ordered log with every fault that a real one has, in the time of its test.
+// simStore is one simulated store: an ordered log with every fault that a real one has, in the time of its test.
 type simStore struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	log   []Entry
 	index map[string]bool
 	grown chan struct{}
+	// wiped counts how often everything was lost.
+	wiped int
 	// slow is the longest that a message takes; lossy is the share of acknowledgements that get lost.
 	slow  time.Duration
 	lossy float64
@@ -45,6 +47,16 @@ func (s *simStore) append(e Entry) {
 	s.grown = make(chan struct{})
 }
 
+// wipe loses everything, as an in-process store does that starts again.
+func (s *simStore) wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wiped++
+	s.log, s.index = nil, map[string]bool{}
+	close(s.grown)
+	s.grown = make(chan struct{})
+}
+
 // create is the compare-and-set at the moment at which it reaches the store.
 func (s *simStore) create(key string, value []byte, ttl time.Duration) error {
 	s.mu.Lock()
@@ -54,9 +66,13 @@ func (s *simStore) create(key string, value []byte, ttl time.Duration) error {
 	}
 	s.index[key] = true
 	s.append(Entry{Key: key, Value: value, Time: time.Now()})
+	generation := s.wiped
 	time.AfterFunc(ttl, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.wiped != generation {
+			return
+		}
 		delete(s.index, key)
 		s.append(Entry{Key: key, Time: time.Now(), Deleted: true})
 	})
@@ -107,7 +123,10 @@ func (j *simJournal) isCut() bool {
 	}
 }
 
-var errLostAck = errors.New("no acknowledgement")
+var (
+	errLostAck = errors.New("no acknowledgement")
+	errWiped   = errors.New("another journal than before")
+)
 
 func (j *simJournal) Create(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := pause(ctx, j.store.delay()); err != nil {
@@ -128,13 +147,13 @@ func (j *simJournal) Create(ctx context.Context, key string, value []byte, ttl t
 
 func (j *simJournal) Watch(ctx context.Context, deliver func(Entry), caughtUp func()) error {
 	j.store.mu.Lock()
-	start := len(j.store.log)
+	start, generation := len(j.store.log), j.store.wiped
 	j.store.mu.Unlock()
 	for at := 0; ; at++ {
 		if at == start {
 			caughtUp()
 		}
-		e, err := j.next(ctx, at)
+		e, err := j.next(ctx, at, generation)
 		if err != nil {
 			return err
 		}
@@ -143,13 +162,13 @@ func (j *simJournal) Watch(ctx context.Context, deliver func(Entry), caughtUp fu
 }
 
 // next waits for the entry at a position, and for the connection.
-func (j *simJournal) next(ctx context.Context, at int) (Entry, error) {
+func (j *simJournal) next(ctx context.Context, at, generation int) (Entry, error) {
 	if err := pause(ctx, j.store.delay()/4); err != nil {
 		return Entry{}, err
 	}
 	for {
 		j.store.mu.Lock()
-		grown := j.store.grown
+		grown, lost := j.store.grown, j.store.wiped != generation
 		var e Entry
 		there := at < len(j.store.log)
 		if there {
@@ -157,6 +176,8 @@ func (j *simJournal) next(ctx context.Context, at int) (Entry, error) {
 		}
 		j.store.mu.Unlock()
 		switch {
+		case lost:
+			return Entry{}, errWiped
 		case there && !j.isCut():
 			return e, nil
 		case there: // a cut connection notices that it is up again

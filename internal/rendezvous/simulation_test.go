@@ -23,7 +23,7 @@ import (
 var seeds = flag.Int("seeds", 150, "how many random schedules TestSimulation tries")
 
 // TestSimulation lets engines come up on several replicas in virtual time, under a random schedule of crashes, cut
-// connections, lost acknowledgements and delays between any two steps, and checks what must hold whatever happens: one end
+// connections, lost acknowledgements, a store that forgets everything, and delays between any two steps, and checks what must hold whatever happens: one end
 // for all, no allow without every proof, and an end for every waiter.
 func TestSimulation(t *testing.T) {
 	for seed := range uint64(*seeds) {
@@ -192,7 +192,7 @@ func (sim *simulation) disturb(ctx context.Context, rng *rand.Rand) {
 		i := rng.IntN(len(sim.replicas))
 		r := sim.replicas[i]
 		sim.mu.Unlock()
-		switch rng.IntN(3) {
+		switch rng.IntN(4) {
 		case 0:
 			r.stop()
 			<-r.stopped
@@ -204,6 +204,10 @@ func (sim *simulation) disturb(ctx context.Context, rng *rand.Rand) {
 			r.journal.partition()
 		case 2:
 			r.journal.heal()
+		case 3:
+			if rng.IntN(4) == 0 {
+				sim.store.wipe()
+			}
 		}
 	}
 }

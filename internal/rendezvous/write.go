@@ -91,11 +91,13 @@ func (s *Service) write(ctx context.Context, k recordKey, record func() []byte, 
 
 // has tells whether a record was folded already. It needs the lock.
 func (s *Service) has(k recordKey) bool {
-	a := s.engines[k.Key].find(k.attempt)
-	if a == nil || k.kind != recordSpec && k.id != a.spec.ID {
-		return k.kind != recordSpec // nobody wants to know any more
+	eng := s.engines[k.Key]
+	if k.kind == recordSpec {
+		last := eng.last()
+		return last != nil && last.n >= k.attempt
 	}
-	return a.has(k)
+	a := eng.find(k.attempt)
+	return a == nil || k.id != a.spec.ID || a.has(k) // of what is forgotten, nobody wants to know any more
 }
 
 // unwritten says why a record is not there in time.
