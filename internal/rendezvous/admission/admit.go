@@ -12,12 +12,13 @@ const (
 	CodeDisagreement = "disagreement"
 )
 
-// nodeLocal is the check whose groups are proved by the probe, so that facts that are missing there are no reason to reject.
+// nodeLocal is the check whose groups are proved by the probe, so that facts that are missing there are no reason to
+// reject.
 const nodeLocal = "tiering.node_local"
 
 // Admit folds a verdict and what the ranks found into one answer: allow only if no denying check fails, none is unknown
-// except node_local over the probed groups, and every member of every probed group proved that it shares memory. Reports are
-// sorted by rank. A rank without outcomes did not answer. Attempt and id are the caller's to fill in.
+// except node_local over the probed groups, and every member of every probed group proved that it shares memory.
+// Reports are sorted by rank. A rank without outcomes did not answer. Attempt and id are the caller's to fill in.
 func Admit(engine string, verdict *v1.Verdict, reports []Ranked, outcomes map[int64][]v1.RankProbe) *v1.Admission {
 	c := &ruling{engine: engine, members: newMembers(reports, outcomes)}
 	c.failing, c.open = denying(verdict, len(reports))
@@ -33,7 +34,11 @@ func Admit(engine string, verdict *v1.Verdict, reports []Ranked, outcomes map[in
 		}
 	}
 	a.Groups, a.MoreGroups = listed(c.groups)
-	if len(c.failing)+len(c.open)+len(c.unproved) == 0 {
+	if len(c.groups) > 0 && len(c.unproved) == 0 {
+		c.across = c.members.apart()
+		a.Disagreement = c.across != nil
+	}
+	if len(c.failing)+len(c.open)+len(c.unproved) == 0 && c.across == nil {
 		return a
 	}
 	a.Outcome = v1.Reject
@@ -49,10 +54,13 @@ type ruling struct {
 	failing, open []v1.CheckResult
 	groups        []group
 	unproved      []*group
+	// across is not nil where all groups are proved, and facts of ranks in different groups contradict that.
+	across *contradiction
 }
 
-// denying lists the checks that reject. Facts that node_local misses are what the probe is for; where nothing is probed, it
-// is not proved, but for the check that kept the groups from being probed if there is one. That one then comes first.
+// denying lists the checks that reject. Facts that node_local misses are what the probe is for; where nothing is
+// probed, it is not proved, but for the check that kept the groups from being probed if there is one. That one then
+// comes first.
 func denying(v *v1.Verdict, ranks int) (failing, open []v1.CheckResult) {
 	var local *v1.CheckResult
 	for i := range v.Checks {
@@ -89,7 +97,9 @@ func (c *ruling) first() string {
 }
 
 // spans tells whether node_local or the probe rejects.
-func (c *ruling) spans() bool { return len(c.unproved) > 0 || c.first() == nodeLocal }
+func (c *ruling) spans() bool {
+	return len(c.unproved) > 0 || c.across != nil || c.first() == nodeLocal
+}
 
 // code is the first of what rejects, in the order in which it explains most.
 func (c *ruling) code(disagreement bool) string {

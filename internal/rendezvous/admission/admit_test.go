@@ -60,6 +60,7 @@ func TestAdmissions(t *testing.T) {
 		{"facts forged equal", attempt{tp: 2, claims: "AA", mounts: "AB"}, admission.CodeDisagreement},
 		{"facts forged different", attempt{tp: 2, claims: "AB", mounts: "AA"}, admission.CodeDisagreement},
 		{"forged among withheld", attempt{tp: 4, claims: "aABB", mounts: "AAAB"}, admission.CodeDisagreement},
+		{"forged across groups", attempt{tp: 2, pp: 2, claims: "aABb", mounts: "AAAA"}, admission.CodeDisagreement},
 		{"forged for two of four", attempt{tp: 4, claims: "AAAB", mounts: "AABC"}, admission.CodeDisagreement},
 
 		{"no room on rank 0", attempt{tp: 2, pp: 2, claims: "AAAA", mounts: "AAAA", change: noSegment(0, "ENOSPC", full)}, admission.CodeProbe},

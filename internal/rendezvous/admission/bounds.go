@@ -10,7 +10,8 @@ const (
 	maxListed  = 192 << 10 // bytes of JSON, about
 )
 
-// listed are the groups that an admission shows, those that are not shared before all others, and how many it leaves out.
+// listed are the groups that an admission shows, those that are not shared before all others, and how many it leaves
+// out.
 func listed(groups []group) (list []v1.ProbedGroup, more int64) {
 	show := make([]bool, len(groups))
 	left, shown := maxListed, 0

@@ -6,8 +6,11 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// Core compares where an engine core runs with where rank 0 does: allow only if both know their boot id and device and these
-// are equal. Attempt and id are the caller's to fill in.
+// coreLocal is the check that the engine core's own gate answers.
+const coreLocal = "tiering.core_local"
+
+// Core compares where an engine core runs with where rank 0 does: allow only if both know their boot id and device and
+// these are equal. Attempt and id are the caller's to fill in.
 func Core(rank0, core *v1.NodeFacts) v1.CoreAdmission {
 	if rank0 == nil {
 		rank0 = &v1.NodeFacts{}
@@ -24,9 +27,9 @@ func Core(rank0, core *v1.NodeFacts) v1.CoreAdmission {
 	case coreBoot == "" || coreDevice == "":
 		a.Message = unknownCore("the engine core", a.CoreNode, core)
 	case boot != coreBoot || device != coreDevice:
-		a.Message = fmt.Sprintf("tiering.core_local: secondary tiers read the shared memory of the engine core's node %s (%s), but rank 0 "+
-			"is on %s (%s), which does not share it; start the engine core with rank 0's /dev/shm, or remove secondary_tiers",
-			a.CoreNode, seen(core), a.RankNode, seen(rank0))
+		a.Message = fmt.Sprintf("%s: secondary tiers read the shared memory of the engine core's node %s (%s), but rank 0 is on "+
+			"%s (%s), which does not share it; start the engine core with rank 0's /dev/shm, or remove secondary_tiers",
+			coreLocal, a.CoreNode, seen(core), a.RankNode, seen(rank0))
 	default:
 		a.Outcome, a.Message = v1.Allow, fmt.Sprintf("the engine core shares memory with rank 0 (%s)", seen(core))
 	}
@@ -34,6 +37,6 @@ func Core(rank0, core *v1.NodeFacts) v1.CoreAdmission {
 }
 
 func unknownCore(who, node string, f *v1.NodeFacts) string {
-	return fmt.Sprintf("tiering.core_local: whether the engine core shares memory with rank 0 is unknown: %s on %s has %s; "+
-		"let it read /proc/sys/kernel/random/boot_id and stat /dev/shm", who, node, seen(f))
+	return fmt.Sprintf("%s: whether the engine core shares memory with rank 0 is unknown: %s on %s has %s; let it read "+
+		"/proc/sys/kernel/random/boot_id and stat /dev/shm", coreLocal, who, node, seen(f))
 }

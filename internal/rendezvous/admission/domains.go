@@ -15,8 +15,8 @@ func domainOf(f *v1.NodeFacts) (boot, device string) {
 // unknownDomain is the number of ranks that may be in any memory domain.
 const unknownDomain = -1
 
-// Domains numbers the memory domains of ranks from 0, in the order of reports: equal boot id and device share one. Ranks
-// where either is missing have -1.
+// Domains numbers the memory domains of ranks from 0, in the order of reports: equal boot id and device share one.
+// Ranks where either is missing have -1.
 func Domains(reports []Ranked) []int64 {
 	type key struct{ boot, device string }
 	list := make([]int64, len(reports))

@@ -8,8 +8,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// groupLine says of a group where its ranks are, what the facts say where the probe contradicts them, and what each rank
-// found.
+// groupLine says of a group where its ranks are, what the facts say where the probe contradicts them, and what each
+// rank found.
 func (c *ruling) groupLine(g *group) string {
 	line := g.Kind + " group of " + RankList(g.Ranks)
 	if domains := c.members.domainsOf(g.Ranks); domains > 1 {
@@ -43,15 +43,19 @@ func (m *members) domainsOf(ranks []int64) int {
 // contradictionText is what the facts say of two ranks, and where they do not share memory, what the probe does.
 func (m *members) contradictionText(g *group) string {
 	a, b := g.contradiction.first, g.contradiction.second
-	one, two := &m.report(a).Facts, &m.report(b).Facts
-	if g.contradiction.factsShare {
-		return fmt.Sprintf("ranks %d and %d share memory (%s)", a, b, seen(one))
+	switch {
+	case g.contradiction.factsShare:
+		return fmt.Sprintf("ranks %d and %d share memory (%s)", a, b, seen(&m.report(a).Facts))
+	case a == g.leader:
+		return m.apartText(g.contradiction) + fmt.Sprintf(", but rank %d read the nonce in rank %d's segment", b, a)
+	default:
+		return m.apartText(g.contradiction) + fmt.Sprintf(", but both read the nonce in rank %d's segment", g.leader)
 	}
-	text := fmt.Sprintf("ranks %d and %d do not share memory (%s; %s), but ", a, b, seen(one), seen(two))
-	if a == g.leader {
-		return text + fmt.Sprintf("rank %d read the nonce in rank %d's segment", b, a)
-	}
-	return text + fmt.Sprintf("both read the nonce in rank %d's segment", g.leader)
+}
+
+func (m *members) apartText(c *contradiction) string {
+	return fmt.Sprintf("ranks %d and %d do not share memory (%s; %s)", c.first, c.second, seen(&m.report(c.first).Facts),
+		seen(&m.report(c.second).Facts))
 }
 
 // clause is what some ranks found alike.
@@ -63,7 +67,8 @@ type clause struct {
 // maxClauses is how many different findings of a group are told.
 const maxClauses = 4
 
-// clauses tell what the members found that is not shared, alike findings together. The one about a contradiction is first.
+// clauses tell what the members found that is not shared, alike findings together. The one about a contradiction is
+// first.
 func (m *members) clauses(g *group) []string {
 	if _, reason := segmentOf(g.leader, m.report(g.leader)); reason != "" && len(g.Members) > 0 {
 		return []string{reason}
@@ -111,7 +116,8 @@ func (c *clause) text(leader int64) string {
 	}
 }
 
-// factsLine says what was seen on the nodes of groups that are rejected without a contradiction, which says that itself.
+// factsLine says what was seen on the nodes of groups that are rejected without a contradiction, which says that
+// itself.
 func (c *ruling) factsLine() string {
 	const most = 6
 	met := make(map[int32]bool)

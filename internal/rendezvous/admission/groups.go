@@ -128,8 +128,24 @@ type contradiction struct {
 	factsShare bool
 }
 
-// contradict finds the first member that is known to be in the memory of those who read the leader's nonce, and did not read
-// it, or the other way round.
+// apart finds two ranks that the facts keep apart. Groups that are all shared connect the whole grid, so that it
+// contradicts these, also where none of them has both ranks.
+func (m *members) apart() *contradiction {
+	first := -1
+	for i, domain := range m.domains {
+		switch {
+		case domain == unknownDomain:
+		case first < 0:
+			first = i
+		case domain != m.domains[first]:
+			return &contradiction{first: m.reports[first].Rank, second: m.reports[i].Rank}
+		}
+	}
+	return nil
+}
+
+// contradict finds the first member that is known to be in the memory of those who read the leader's nonce, and did not
+// read it, or the other way round.
 func (m *members) contradict(g *group) *contradiction {
 	witness, home := g.leader, m.domain(g.leader)
 	rest := g.Members

@@ -29,8 +29,8 @@ var judge = sync.OnceValues(func() (*policy.Engine, error) {
 	return policy.New(context.Background(), policy.Options{})
 })
 
-// places are what a rank on the place of that letter reports. A and B are two hosts; P and Q two pods of host A, each with
-// its own /dev/shm; C and D two containers of host A that share one. Small letters withhold what would tell.
+// places are what a rank on the place of that letter reports. A and B are two hosts; P and Q two pods of host A, each
+// with its own /dev/shm; C and D two containers of host A that share one. Small letters withhold what would tell.
 var places = map[byte]v1.NodeFacts{
 	'A': {Node: "gpu-a", BootID: "boot-a", Shm: &v1.ShmFacts{Device: "0:27"}},
 	'B': {Node: "gpu-b", BootID: "boot-b", Shm: &v1.ShmFacts{Device: "0:27"}},

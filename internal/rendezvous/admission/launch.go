@@ -10,9 +10,9 @@ type Ranked struct {
 	Report *v1.Report
 }
 
-// Launch is what the policy judges at registration: the engine as the first rank of this world size is configured, and every
-// rank with its own words. Reports are sorted by rank. Sizes that no policy could judge are left out, so that a report alone
-// cannot keep the others without a verdict.
+// Launch is what the policy judges at registration: the engine as the first rank of this world size is configured, and
+// every rank with its own words. Reports are sorted by rank. Sizes that no policy could judge are left out, so that a
+// report alone cannot keep the others without a verdict.
 func Launch(engine string, world int64, reports []Ranked) *v1.Launch {
 	config := configuration(world, reports)
 	launch := &v1.Launch{

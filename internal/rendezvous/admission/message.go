@@ -23,8 +23,8 @@ const (
 const (
 	fixSpan = "place all ranks of a replica on one host with one /dev/shm, or remove secondary_tiers"
 	fixOpen = "correct what kept the segments from being proved, then start the whole engine again"
-	fixLies = "facts and probe contradict each other, so that one of them is wrong: compare `tiergate facts` in the containers of " +
-		"these ranks, look for a forged or copied boot id and for what removes files from /dev/shm"
+	fixLies = "facts and probe contradict each other, so that one of them is wrong: compare `tiergate facts` in the " +
+		"containers of these ranks, look for a forged or copied boot id and for what removes files from /dev/shm"
 )
 
 // message tells every rank why the engine is rejected.
@@ -45,6 +45,10 @@ func (c *ruling) message() string {
 	}
 	p.left -= room
 	p.list(len(c.unproved), maxGroups, "group", func(i int) string { return c.groupLine(c.unproved[i]) })
+	if c.across != nil {
+		p.add("- " + Located([]int64{c.across.first, c.across.second}, c.members.node) + ": the facts say that " +
+			c.members.apartText(c.across) + ", but all groups, which connect them, are shared")
+	}
 	if line := c.factsLine(); line != "" {
 		p.add("- " + line)
 	}
@@ -67,7 +71,7 @@ func (c *ruling) headline() string {
 
 // fixes are lines that say what to do about groups.
 func (c *ruling) fixes() string {
-	var lies, spans, open bool
+	lies, spans, open := c.across != nil, false, false
 	for _, g := range c.unproved {
 		switch {
 		case g.contradiction != nil:

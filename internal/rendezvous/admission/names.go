@@ -8,7 +8,8 @@ import (
 	"github.com/tiergate/tiergate/topology"
 )
 
-// maxName is how many bytes of a name are shown, and maxNodes how many nodes a sentence names before it counts the rest.
+// maxName is how many bytes of a name are shown, and maxNodes how many nodes a sentence names before it counts the
+// rest.
 const (
 	maxName  = 96
 	maxNodes = 8

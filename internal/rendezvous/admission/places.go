@@ -7,9 +7,9 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// places are the nodes that ranks report from: one for each name, boot id and device, so that equal names never make one
-// node of two memory domains. A rank that could not read its boot id or device has a place of its own, because two such
-// ranks may be anywhere.
+// places are the nodes that ranks report from: one for each name, boot id and device, so that equal names never make
+// one node of two memory domains. A rank that could not read its boot id or device has a place of its own, because two
+// such ranks may be anywhere.
 type places struct {
 	names []string
 	// first and of are indexes of reports: the first one of each place, and the place of each report.
@@ -34,6 +34,7 @@ func keyOf(r Ranked) placeKey {
 
 func findPlaces(reports []Ranked) *places {
 	p := &places{of: make([]int32, len(reports))}
+	var nodes []string
 	index := make(map[placeKey]int32)
 	for i, r := range reports {
 		key := keyOf(r)
@@ -41,26 +42,25 @@ func findPlaces(reports []Ranked) *places {
 		if !known {
 			at = int32(len(p.first))
 			index[key] = at
-			p.first = append(p.first, i)
+			p.first, nodes = append(p.first, i), append(nodes, key.name)
 		}
 		p.of[i] = at
 	}
-	p.name(reports)
+	p.name(nodes, reports)
 	return p
 }
 
 // name gives every place a name of its own: the node's, and what tells places apart where several have that.
-func (p *places) name(reports []Ranked) {
-	p.names = make([]string, len(p.first))
-	bearers := make(map[string]int, len(p.first))
-	for _, i := range p.first {
-		bearers[NodeName(reports[i].Report)]++
+func (p *places) name(nodes []string, reports []Ranked) {
+	p.names = make([]string, len(nodes))
+	bearers := make(map[string]int, len(nodes))
+	for _, name := range nodes {
+		bearers[name]++
 	}
-	used, last := make(map[string]bool, len(p.first)), make(map[string]int, len(p.first))
-	for at, i := range p.first {
-		name := NodeName(reports[i].Report)
+	used, last := make(map[string]bool, len(nodes)), make(map[string]int, len(nodes))
+	for at, name := range nodes {
 		if bearers[name] > 1 {
-			name += distinction(reports[i])
+			name += distinction(reports[p.first[at]])
 		}
 		for base := name; used[name]; {
 			last[base] = max(last[base], 1) + 1

@@ -19,8 +19,9 @@ const maxReason = 400
 // otherNonce is the reason of a rank that read a file of the same name.
 const otherNonce = "another nonce than the leader's, from a file of the same name in another /dev/shm"
 
-// Segments are what a rank opens in its groups among those to probe, in their order: TP, PP, PCP. The leader of a group, its
-// first rank, opens its own as well, which proves that it is there. A segment without a name is not to be opened.
+// Segments are what a rank opens in its groups among those to probe, in their order: TP, PP, PCP. The leader of a
+// group, its first rank, opens its own as well, which proves that it is there. A segment without a name is not to be
+// opened.
 func Segments(groups []v1.Group, reportOf func(rank int64) *v1.Report, rank int64) []v1.OpenSegment {
 	var list []v1.OpenSegment
 	for _, g := range groups {
@@ -74,8 +75,8 @@ func failure(f *v1.LocalFail) string {
 	return text
 }
 
-// Outcomes are what the answers of a rank come to, one for each segment that it was to open. A rank's own word is enough for
-// not_shared and unknown; shared needs the leader's nonce.
+// Outcomes are what the answers of a rank come to, one for each segment that it was to open. A rank's own word is
+// enough for not_shared and unknown; shared needs the leader's nonce.
 func Outcomes(segments []v1.OpenSegment, reportOf func(rank int64) *v1.Report, answers []v1.ProbeAnswer) []v1.RankProbe {
 	stray := strayAnswer(segments, answers)
 	list := make([]v1.RankProbe, len(segments))
