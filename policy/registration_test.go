@@ -131,6 +131,33 @@ func TestDisagreementThatIsLetThroughIsProbed(t *testing.T) {
 	}
 }
 
+// A waiver is for what is known to fail: ranks that could not read where they are still have to prove it.
+func TestWaivedReplica(t *testing.T) {
+	e := newEngine(t, Options{Data: []byte(`{settings: {waivers: [{check: tiering.node_local, engine: "*", owner: ada, reason: test,
+		expires: 9999-01-01, accept_corruption: true}]}}`)})
+	withheld := replica(t, "gpu-a", "gpu-b")
+	withheld.Nodes[1].BootID = ""
+	for name, tc := range map[string]struct {
+		launch            *v1.Launch
+		verdict           string
+		outcome, enforced string
+		waived            bool
+	}{
+		"spans":    {replica(t, "gpu-a", "gpu-b"), v1.Allow, v1.Fail, v1.EnforceWarn, true},
+		"withheld": {withheld, v1.Unknown, v1.Unknown, v1.EnforceDeny, false},
+		"local":    {replica(t, "gpu-a", "gpu-a"), v1.Allow, v1.Pass, v1.EnforceDeny, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := register(t, e, tc.launch)
+			c := result(t, v, "tiering.node_local")
+			assert.Equal(t, tc.verdict, v.Outcome)
+			assert.Equal(t, []string{tc.outcome, tc.enforced}, []string{c.Outcome, c.Enforcement})
+			assert.Equal(t, tc.waived, c.Waiver != nil)
+			assert.Equal(t, !tc.waived, len(v.Probe) > 0)
+		})
+	}
+}
+
 func TestStageIsPartOfTheDigest(t *testing.T) {
 	e := newEngine(t, Options{})
 	launch := twoNodes(t, "gpu-a", "gpu-a")

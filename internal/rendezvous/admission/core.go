@@ -2,12 +2,21 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
 // coreLocal is the check that the engine core's own gate answers.
 const coreLocal = "tiering.core_local"
+
+// CoreInForce tells whether an engine core that does not share memory with rank 0 is to be rejected: not where the site
+// turned the check off or lowered it.
+func CoreInForce(verdict *v1.Verdict) bool {
+	return slices.ContainsFunc(verdict.Checks, func(c v1.CheckResult) bool {
+		return c.ID == coreLocal && c.Enforcement == v1.EnforceDeny
+	})
+}
 
 // Core compares where an engine core runs with where rank 0 does: allow only if both know their boot id and device and
 // these are equal. Attempt and id are the caller's to fill in.

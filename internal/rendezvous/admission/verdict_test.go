@@ -168,3 +168,11 @@ func TestCore(t *testing.T) {
 	}
 	assert.Equal(t, v1.Reject, admission.Core(nil, nil).Outcome, "facts that are gone are not equal")
 }
+
+func TestCoreInForce(t *testing.T) {
+	for enforcement, want := range map[string]bool{v1.EnforceDeny: true, v1.EnforceWarn: false, v1.EnforceDryrun: false} {
+		verdict := &v1.Verdict{Checks: []v1.CheckResult{check("tiering.core_local", v1.NotApplicable, enforcement)}}
+		assert.Equal(t, want, admission.CoreInForce(verdict), enforcement)
+	}
+	assert.False(t, admission.CoreInForce(&v1.Verdict{}), "turned off")
+}
