@@ -14,16 +14,33 @@ import (
 type explainCmd struct {
 	inputFlags
 	policyFlags
+	engineFlags
 	Output  string        `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
 	Timeout time.Duration `default:"30s" help:"Give up after this time."`
 	Verbose bool          `short:"v" env:"-" help:"Show facts in full, and every violation and row of the grid."`
 }
 
 // Help is shown by --help.
-func (explainCmd) Help() string { return fmt.Sprintf(inputHelp, "explain") }
+func (explainCmd) Help() string {
+	return fmt.Sprintf(inputHelp, "explain") + `
+
+With --engine, it is an engine that reports, or has reported, at a service:
+
+    tiergate explain --engine chat --server http://10.0.0.7:8642`
+}
 
 // Run explains all inputs.
 func (c *explainCmd) Run(ctx context.Context, a *app) error {
+	style := output.StyleFor(a.stdout, a.env)
+	style.Verbose = c.Verbose
+	if c.Engine != "" {
+		if a.command != nil || len(c.Files) > 0 {
+			return usagef("name a launch or --engine, not both")
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+		return c.engineFlags.run(ctx, a, c.Output, style)
+	}
 	inputs, err := c.read(a)
 	if err != nil {
 		return err
@@ -40,8 +57,6 @@ func (c *explainCmd) Run(ctx context.Context, a *app) error {
 		explanation, one := l.explain(ctx, in)
 		list[i], status = explanation, worse(status, one)
 	}
-	style := output.StyleFor(a.stdout, a.env)
-	style.Verbose = c.Verbose
 	if err := output.Explain(a.stdout, c.Output, style, list); err != nil {
 		return err
 	}

@@ -22,15 +22,7 @@ type Rejection struct {
 func Reject(w io.Writer, style Style, r Rejection) error {
 	p := &page{Style: style}
 	p.heading("", p.paint(red, "REJECTED"), fmt.Sprintf("engine %s, attempt %d", clean(r.Engine), r.Admission.Attempt))
-	for line := range strings.Lines(r.Admission.Message) {
-		lead, rest := "", line
-		for _, mark := range []string{"- ", "fix: "} {
-			if text, found := strings.CutPrefix(line, mark); found {
-				lead, rest = mark, text
-			}
-		}
-		p.item("  ", lead, rest)
-	}
+	p.paragraphs(r.Admission.Message)
 	if layout := newLayout(observed(r.View)); layout != nil && (layout.spans() || p.Grid) {
 		p.blank()
 		p.grid(layout)
@@ -45,6 +37,19 @@ func Reject(w io.Writer, style Style, r Rejection) error {
 		p.footer(r.Verdict)
 	}
 	return p.flush(w)
+}
+
+// paragraphs writes the lines of a message of the service.
+func (p *page) paragraphs(message string) {
+	for line := range strings.Lines(message) {
+		lead, rest := "", line
+		for _, mark := range []string{"- ", "fix: "} {
+			if text, found := strings.CutPrefix(line, mark); found {
+				lead, rest = mark, text
+			}
+		}
+		p.item("  ", lead, rest)
+	}
 }
 
 // fixes are those of the failing checks that the message does not name.
