@@ -110,6 +110,20 @@ func TestAdmissions(t *testing.T) {
 	}
 }
 
+// One rank that is known not to share memory outweighs any number that could not tell.
+func TestOutcomeOfAGroup(t *testing.T) {
+	outcomes := map[byte]string{'s': v1.Shared, 'u': v1.Unknown, 'n': v1.NotShared}
+	for found, want := range map[string]string{
+		"ssss": v1.Shared, "suss": v1.Unknown, "sssn": v1.NotShared, "susn": v1.NotShared, "snsu": v1.NotShared,
+	} {
+		a := attempt{tp: 4, claims: "aaaa", mounts: "AAAA", tamper: func(rank int64, answers []v1.ProbeAnswer) []v1.ProbeAnswer {
+			answers[0].Outcome = outcomes[found[rank]]
+			return answers
+		}}
+		assert.Equal(t, want, a.run(t, decided(t)).admission.Groups[0].Outcome, found)
+	}
+}
+
 // Rank 0 of the uneven example is in no group that spans, and vLLM's own check lets it pass.
 func TestRankWhoseGroupsAreLocalIsRejectedToo(t *testing.T) {
 	a := attempt{tp: 2, pp: 2, claims: "AAAB", mounts: "AAAB"}

@@ -17,7 +17,7 @@ func listed(groups []group) (list []v1.ProbedGroup, more int64) {
 	left, shown := maxListed, 0
 	for _, proved := range [...]bool{false, true} {
 		for i := range groups {
-			if groups[i].proved() != proved || left <= 0 {
+			if groups[i].proved() != proved {
 				continue
 			}
 			left -= weight(&groups[i])

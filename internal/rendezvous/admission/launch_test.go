@@ -74,8 +74,17 @@ func TestNodesOfRanks(t *testing.T) {
 		},
 		{
 			"withheld facts",
-			[]v1.NodeFacts{a, {Node: "gpu-a"}, located("gpu-a", "", "0:27"), located("gpu-a", "boot-a", ""), a},
-			[]string{"gpu-a", "gpu-a (rank 1)", "gpu-a (rank 2)", "gpu-a (rank 3)", "gpu-a"},
+			[]v1.NodeFacts{
+				a,
+				{Node: "gpu-a"},
+				located("gpu-a", "", "0:27"), located("gpu-a", "boot-a", ""), located("gpu-a", "", "0:27"),
+				located("gpu-a", "boot-a", ""),
+				{Node: "gpu-a"},
+				a,
+			},
+			[]string{
+				"gpu-a", "gpu-a (rank 1)", "gpu-a (rank 2)", "gpu-a (rank 3)", "gpu-a (rank 4)", "gpu-a (rank 5)", "gpu-a (rank 6)", "gpu-a",
+			},
 		},
 		{
 			"no names",
