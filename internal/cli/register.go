@@ -10,15 +10,15 @@ import (
 
 type registerCmd struct {
 	Server           string        `env:"-" placeholder:"URL" help:"The service that all ranks ask: http://, https:// or unix:// (TIERGATE_URL)."`
-	Engine           string        `env:"-" placeholder:"ID" help:"The engine's name, the same for all its ranks and for no other engine (TIERGATE_ENGINE_ID)."`
+	Engine           string        `env:"-" placeholder:"ID" help:"The engine's name, the same for all its ranks (TIERGATE_ENGINE_ID)."`
 	Ranks            string        `env:"-" placeholder:"0-3,8" help:"The ranks that this process answers for, within the replica (TIERGATE_RANKS)."`
 	WorldSize        int64         `env:"-" placeholder:"N" help:"All ranks of the replica (TIERGATE_WORLD_SIZE)."`
-	DataParallelRank *int64        `env:"-" placeholder:"N" help:"Which replica of --launch this is, where there are several (TIERGATE_DATA_PARALLEL_RANK)."`
+	DataParallelRank *int64        `env:"-" placeholder:"N" help:"Which replica of --launch this is (TIERGATE_DATA_PARALLEL_RANK)."`
 	Launch           string        `placeholder:"FILE" help:"Take the engine's configuration from this launch or manifest; - is standard input."`
 	Tensor           int64         `placeholder:"N" help:"Tensor-parallel size. By default what the other sizes leave of the world size."`
 	Pipeline         int64         `placeholder:"N" help:"Pipeline-parallel size. By default 1."`
 	PrefillContext   int64         `placeholder:"N" help:"Prefill-context-parallel size. By default 1."`
-	Group            []string      `env:"-" sep:"none" placeholder:"tp=0,1" help:"A group of the kind tp, pp or pcp with its ranks in order, instead of sizes; repeatable."`
+	Group            []string      `env:"-" sep:"none" placeholder:"tp=0,1" help:"A group of the kind tp, pp or pcp, instead of sizes; repeatable."`
 	Deadline         time.Duration `env:"-" placeholder:"60s" help:"How long the registration may take, 1s to 1h (TIERGATE_DEADLINE)."`
 	Verbose          bool          `short:"v" env:"-" help:"Log every step."`
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	gate "github.com/tiergate/tiergate/runtime"
@@ -37,22 +36,6 @@ func (s *shape) groups(rank int64) map[string][]int64 {
 	return groups
 }
 
-// check refuses a rank that is not in one given group of each kind.
-func (s *shape) check(rank int64) error {
-	for kind, groups := range s.given {
-		in := 0
-		for _, group := range groups {
-			if slices.Contains(group, rank) {
-				in++
-			}
-		}
-		if in != 1 {
-			return usagef("rank %d is in %d groups of the kind %s; give each rank of this process one --group of each kind", rank, in, kind)
-		}
-	}
-	return nil
-}
-
 // shape finds the grid: from --group, from the launch, or from sizes and the world size.
 func (c *registerCmd) shape(engine *v1.Engine, env *gate.Environment) (*shape, error) {
 	for _, size := range []struct {
@@ -65,10 +48,9 @@ func (c *registerCmd) shape(engine *v1.Engine, env *gate.Environment) (*shape, e
 	}
 	var s *shape
 	var err error
-	switch {
-	case len(c.Group) > 0:
+	if len(c.Group) > 0 {
 		s, err = c.grouped()
-	default:
+	} else {
 		s, err = c.sizes(engine, env)
 	}
 	if err != nil {
@@ -85,9 +67,14 @@ func (c *registerCmd) sizes(engine *v1.Engine, env *gate.Environment) (*shape, e
 		for _, flag := range []struct {
 			name         string
 			given, known int64
-		}{{"tensor", c.Tensor, *p.Tensor}, {"pipeline", c.Pipeline, *p.Pipeline}, {"prefill-context", c.PrefillContext, *p.PrefillContext}} {
+		}{
+			{"tensor", c.Tensor, *p.Tensor},
+			{"pipeline", c.Pipeline, *p.Pipeline},
+			{"prefill-context", c.PrefillContext, *p.PrefillContext},
+		} {
 			if flag.given != 0 && flag.given != flag.known {
-				return nil, usagef("--%s is %d, but %d by --launch; leave the flag out or correct the launch", flag.name, flag.given, flag.known)
+				return nil, usagef("--%s is %d, but %d by --launch; leave the flag out or correct the launch", flag.name, flag.given,
+					flag.known)
 			}
 		}
 		tensor, pipeline, prefill = *p.Tensor, *p.Pipeline, *p.PrefillContext
@@ -119,36 +106,10 @@ func (c *registerCmd) fits(s *shape, engine *v1.Engine, env *gate.Environment) e
 		return usagef("tensor %d x pipeline %d x prefill-context %d is %d ranks, but %s is %d", s.Tensor, s.Pipeline, s.PrefillContext,
 			s.world(), source, world)
 	}
-	if p := engine.Parallel; p != nil && (*p.Tensor != s.Tensor || *p.Pipeline != s.Pipeline || *p.PrefillContext != s.PrefillContext) {
+	p := engine.Parallel
+	if p != nil && (*p.Tensor != s.Tensor || *p.Pipeline != s.Pipeline || *p.PrefillContext != s.PrefillContext) {
 		return usagef("--group makes tensor %d x pipeline %d x prefill-context %d, but --launch is %d x %d x %d", s.Tensor, s.Pipeline,
 			s.PrefillContext, *p.Tensor, *p.Pipeline, *p.PrefillContext)
 	}
 	return nil
-}
-
-// grouped reads --group. The sizes are those of the groups.
-func (c *registerCmd) grouped() (*shape, error) {
-	if c.Tensor != 0 || c.Pipeline != 0 || c.PrefillContext != 0 {
-		return nil, usagef("give sizes (--tensor, --pipeline, --prefill-context) or groups (--group), not both")
-	}
-	s := &shape{Grid: topology.Grid{Tensor: 1, PrefillContext: 1, Pipeline: 1, Data: 1}, given: map[string][][]int64{}}
-	size := map[string]*int64{topology.TP: &s.Tensor, topology.PP: &s.Pipeline, topology.PCP: &s.PrefillContext}
-	for _, text := range c.Group {
-		kind, list, _ := strings.Cut(text, "=")
-		if size[kind] == nil {
-			return nil, usagef("--group %s: write tp, pp or pcp, = and ranks, e.g. tp=0,1", text)
-		}
-		ranks, err := gate.ParseRanks(list)
-		if err != nil {
-			return nil, usagef("--group %s: %s", text, err)
-		}
-		for _, other := range s.given[kind] {
-			if len(other) != len(ranks) {
-				return nil, usagef("--group %s: its size differs from that of %s=%s", text, kind, topology.RankList(other))
-			}
-		}
-		*size[kind] = int64(len(ranks))
-		s.given[kind] = append(s.given[kind], ranks)
-	}
-	return s, nil
 }

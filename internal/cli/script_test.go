@@ -20,7 +20,10 @@ var update = flag.Bool("update", false, "rewrite what the tests want")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"tiergate": func() {
-			os.Exit(Run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+			ctx, stop := WithSignals(context.Background())
+			status := Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+			stop()
+			os.Exit(status)
 		},
 	})
 }
@@ -29,10 +32,12 @@ func TestMain(m *testing.M) {
 //
 //	status N command...   runs a command that must end with exactly this status
 //	stable FILE           writes standard output to a file, without what changes with every edit of the rules
+//
+// and in $SERVICE the address of a service with the shipped rules.
 func TestScripts(t *testing.T) {
 	launches, err := filepath.Abs("../../testdata/launches")
 	require.NoError(t, err)
-	cache := t.TempDir()
+	cache, service := t.TempDir(), rendezvousService(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -42,6 +47,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LAUNCHES", launches)
+			env.Setenv("SERVICE", service)
 			env.Setenv("TIERGATE_CACHE_DIR", cache)
 			return nil
 		},
