@@ -35,7 +35,8 @@ func (d *deadline) poll(now time.Time, longest time.Duration) time.Duration {
 	if !d.phase.IsZero() {
 		wait = min(wait, d.end().Sub(now))
 	}
-	return max(wait, 0)
+	const unit = time.Millisecond // of the wire; an answer should not come before its time
+	return max((wait + unit - 1).Truncate(unit), 0)
 }
 
 // heard takes what the service says is left of the phase.

@@ -1,14 +1,17 @@
 package runtime
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +40,7 @@ type fakeService struct {
 	probes  map[int64]*v1.Probe
 	end     *v1.AttemptEnd
 	calls   []string
+	sent    []string
 	revoked []v1.Revocation
 }
 
@@ -77,6 +81,21 @@ func (s *fakeService) log() []string {
 	return slices.Clone(s.calls)
 }
 
+// bodies are what was sent to paths that end so.
+func (s *fakeService) bodies(end string) (all string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sent := range s.sent {
+		if path, body, _ := strings.Cut(sent, " "); strings.HasSuffix(path, end) {
+			all += body
+		}
+	}
+	return all
+}
+
+// nonce is what a rank read of its first segment.
+func (s *fakeService) nonce(rank int64) string { return s.probes[rank].Answers[0].Nonce }
+
 func (s *fakeService) revocations() []v1.Revocation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +103,14 @@ func (s *fakeService) revocations() []v1.Revocation {
 }
 
 func (s *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mu.Lock()
-	s.calls = append(s.calls, r.Method+" "+r.URL.Path)
+	s.calls = append(s.calls, r.Method+" "+r.URL.EscapedPath())
+	s.sent = append(s.sent, r.URL.Path+" "+string(body))
 	s.mu.Unlock()
 	if s.intercept != nil && s.intercept(w, r) {
 		return

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +33,15 @@ type network struct {
 
 func serve(t *testing.T, h http.Handler) *network {
 	n := &network{accept: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	var handlers sync.WaitGroup
+	server := &http.Server{
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handlers.Add(1)
+			defer handlers.Done()
+			h.ServeHTTP(w, r)
+		}),
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -43,6 +50,7 @@ func serve(t *testing.T, h http.Handler) *network {
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
+		handlers.Wait()
 	})
 	return n
 }
@@ -166,6 +174,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 type lines struct {
 	mu   sync.Mutex
 	seen []string
+	text []string
 	on   func(message string)
 }
 
@@ -176,6 +185,12 @@ func (l *lines) WithGroup(string) slog.Handler            { return l }
 func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	l.seen = append(l.seen, r.Message)
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	l.text = append(l.text, text)
 	l.mu.Unlock()
 	if l.on != nil {
 		l.on(r.Message)
@@ -189,6 +204,11 @@ func (l *lines) messages() []string {
 	return append([]string(nil), l.seen...)
 }
 
-var errBoom = errors.New("boom")
+// texts are the messages with their attributes.
+func (l *lines) texts() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.text...)
+}
 
-const minute = time.Minute
+var errBoom = errors.New("boom")

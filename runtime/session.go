@@ -65,6 +65,7 @@ func (s *session) poll(ctx context.Context, q request) ([]byte, error) {
 			return nil, err
 		case status == http.StatusOK:
 			s.answered()
+			s.pause = backoff{}
 			return answer, nil
 		case q.waiting == nil:
 			return nil, s.client.unexpected("status %d", status)
@@ -107,20 +108,20 @@ func (s *session) try(ctx context.Context, q request, wait time.Duration) (int, 
 	return status, answer, err
 }
 
-// again is after a 202. One that came long before its time is not asked for again at once.
+// again is after a 202. A service that gives one before its time is given some.
 func (s *session) again(ctx context.Context, early time.Duration) error {
 	if !s.heard.Before(s.clock.own) {
 		return errOwnDeadline
 	}
-	if early < firstPoll/2 {
-		return nil
+	if early > 0 {
+		return s.rest(ctx, 0)
 	}
-	return s.rest(ctx, 0)
+	s.pause = backoff{}
+	return nil
 }
 
 func (s *session) answered() {
 	s.heard, s.failure = time.Now(), nil
-	s.pause = backoff{}
 }
 
 // rest waits before the next try, at least for what the service asked for. It fails if the deadline comes first.
