@@ -88,7 +88,7 @@ func TestOwnDeadline(t *testing.T) {
 		var ended *EndedError
 		require.ErrorAs(t, err, &ended)
 		assert.Equal(t, []int64{1}, ended.End.Ranks)
-		assert.Equal(t, "rank 0 waited for its own deadline of 1m0s: attempt 1 was waiting for ranks 1", err.Error())
+		assert.Equal(t, "rank 0 waited 1m0s, as long as it could: attempt 1 was waiting for ranks 1", err.Error())
 		assert.Equal(t, time.Minute, time.Since(began))
 		assert.Equal(t, []v1.Revocation{{AttemptID: "attempt-1", Reason: "rank 0 gave up: " + err.Error()}}, service.revocations())
 	})

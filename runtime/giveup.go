@@ -70,7 +70,8 @@ func (r *registration) explained(err error) error {
 	case errors.Is(err, errOwnDeadline):
 		return &EndedError{v1.AttemptEnd{
 			Attempt: r.last.Attempt, AttemptID: r.last.AttemptID, Kind: v1.EndTimedOut, Ranks: r.last.Missing,
-			Message: fmt.Sprintf("rank %d waited for its own deadline of %s: %s", r.member.Rank, r.gate.opts.Deadline, r.waitedFor()),
+			Message: fmt.Sprintf("rank %d waited %s, as long as it could: %s", r.member.Rank,
+				(r.gate.opts.Deadline + time.Since(r.clock.own)).Round(time.Millisecond), r.waitedFor()),
 		}}
 	case errors.Is(err, ErrServiceLost) && r.last.AttemptID != "":
 		return fmt.Errorf("%w; before that, %s", err, r.waitedFor())

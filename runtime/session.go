@@ -135,19 +135,18 @@ func (s *session) rest(ctx context.Context, asked time.Duration) error {
 		return cancelled(ctx)
 	case <-timer.C:
 	}
-	if pause == left {
-		return s.lost()
+	switch {
+	case pause < left:
+		return nil
+	case s.failure == nil:
+		return errOwnDeadline
 	}
-	return nil
+	return s.lost()
 }
 
 func (s *session) lost() error {
-	failure := s.failure
-	if failure == nil {
-		failure = errors.New("it answered without an end")
-	}
 	return fmt.Errorf("%w: %s gave no answer for %s; the last try: %v", ErrServiceLost, s.client.url,
-		time.Since(s.heard).Round(time.Millisecond), failure)
+		time.Since(s.heard).Round(time.Millisecond), s.failure)
 }
 
 func cancelled(ctx context.Context) error {
