@@ -58,21 +58,30 @@ func (c *registerCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	r, err := c.plan(a, engine, name)
-	switch {
-	case !v1.NeedsGate(engine): // whatever else is wrong
-		fmt.Fprintln(a.stderr, "tiergate register: no secondary tiers: nothing to admit")
-		if err == nil {
+	if why := needless(engine, r); why != "" {
+		fmt.Fprintf(a.stderr, "tiergate register: %s: nothing to admit\n", why)
+		if err == nil { // else a start is not held up by what only a report would need
 			r.mention(ctx)
 		}
-	case err != nil:
+		return a.become(ctx, program)
+	}
+	if err != nil {
 		return err
-	case r.world == 1:
-		fmt.Fprintln(a.stderr, "tiergate register: one worker: nothing to admit")
-		r.mention(ctx)
-	default:
-		if err := r.admit(ctx, a); err != nil {
-			return err
-		}
+	}
+	if err := r.admit(ctx, a); err != nil {
+		return err
 	}
 	return a.become(ctx, program)
+}
+
+// needless says why an engine needs no admission; empty where it does. What is registered is nil where that is not known.
+func needless(engine *v1.Engine, r *registering) string {
+	p := engine.Parallel
+	switch {
+	case r != nil && r.world == 1, p != nil && *p.Tensor == 1 && *p.Pipeline == 1 && *p.PrefillContext == 1:
+		return "one worker"
+	case !v1.NeedsGate(engine):
+		return "no secondary tiers"
+	}
+	return ""
 }

@@ -9,7 +9,7 @@ import (
 	gate "github.com/tiergate/tiergate/runtime"
 )
 
-// ranks are those of the flag, else of the environment.
+// ranks are those of the flag, else of the environment. The only rank needs nobody to name it.
 func (c *registerCmd) ranks(env *gate.Environment, replicas, world int64) ([]int64, error) {
 	if c.Ranks != "" {
 		ranks, err := gate.ParseRanks(c.Ranks)
@@ -20,6 +20,8 @@ func (c *registerCmd) ranks(env *gate.Environment, replicas, world int64) ([]int
 	}
 	found, err := env.RanksOf(world)
 	switch {
+	case err != nil && world == 1:
+		return []int64{0}, nil
 	case err != nil:
 		return nil, usagef("%s: give --ranks", err)
 	case replicas > 1 && env.Ranks.Source == "":

@@ -102,7 +102,7 @@ func (p *progress) waiting(ctx context.Context) *output.Waiting {
 		w.Left = time.Duration(p.last.RemainingMS)*time.Millisecond - w.Silent
 	}
 	p.mu.Unlock()
-	if w.Progress != nil {
+	if w.Progress != nil && p.live != nil { // for people: all processes of a large engine would ask for a lot
 		w.View = p.r.view(ctx, w.Progress.Attempt)
 	}
 	return w

@@ -77,8 +77,7 @@ func registerStatus(err error) Status {
 		_, status := problemFailure(problem)
 		return status
 	case errors.As(err, &ended), errors.Is(err, gate.ErrServiceLost), errors.Is(err, gate.ErrAnswer),
-		errors.Is(err, gate.ErrLate),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, gate.ErrLate), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return StatusTimeout
 	}
 	return StatusInternal

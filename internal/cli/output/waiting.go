@@ -26,18 +26,12 @@ type Waiting struct {
 // silence is how long a service may be quiet before it is mentioned.
 const silence = 5 * time.Second
 
-// Line says it all on one line.
+// Line says it on one line, without the nodes.
 func (w *Waiting) Line() string {
 	if w.Progress == nil {
 		return w.title()
 	}
-	parts := []string{w.title()}
-	if w.Progress.Phase != v1.PhaseProbe {
-		if here := w.here(); here != "" {
-			parts = append(parts, "here: "+here)
-		}
-	}
-	return strings.Join(append(parts, "missing: "+w.missing()), "; ")
+	return w.title() + "; missing: " + w.missing()
 }
 
 // Lines says it on several lines of at most so many columns.

@@ -27,7 +27,7 @@ func TestWaiting(t *testing.T) {
 				"engine chat, attempt 3: waiting for reports, 4 of 8 ranks, 41 s left",
 				"  here     gpu-a 0, 4; gpu-b 1; ? 7", "  missing  ranks 2-3, 5-6",
 			},
-			"engine chat, attempt 3: waiting for reports, 4 of 8 ranks, 41 s left; here: gpu-a 0, 4; gpu-b 1; ? 7; missing: ranks 2-3, 5-6",
+			"engine chat, attempt 3: waiting for reports, 4 of 8 ranks, 41 s left; missing: ranks 2-3, 5-6",
 		},
 		{
 			Waiting{Progress: reports, View: &v1.AttemptView{AttemptID: "another"}, Left: -time.Second},
