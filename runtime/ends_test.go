@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,10 +104,9 @@ func TestServiceForgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				service := newFake(2)
-				var once bool
+				var seen atomic.Bool
 				service.intercept = func(_ http.ResponseWriter, r *http.Request) bool {
-					if !once && r.Method+" "+r.URL.Path == at {
-						once = true
+					if r.Method+" "+r.URL.Path == at && !seen.Swap(true) {
 						if name == "before the answers" {
 							service.forget()
 							return false

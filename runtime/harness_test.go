@@ -35,7 +35,7 @@ func serve(t *testing.T, h http.Handler) *network {
 	n := &network{accept: make(chan net.Conn), closed: make(chan struct{})}
 	var handlers sync.WaitGroup
 	server := &http.Server{
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		ErrorLog: quiet,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			handlers.Add(1)
 			defer handlers.Done()
@@ -210,5 +210,7 @@ func (l *lines) texts() []string {
 	defer l.mu.Unlock()
 	return append([]string(nil), l.text...)
 }
+
+var quiet = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
 var errBoom = errors.New("boom")
