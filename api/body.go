@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -50,7 +51,7 @@ func readBody(r *http.Request, p *place, limit int64) (body, error) {
 		return body{}, err
 	}
 	if r.ContentLength > limit {
-		return body{}, tooLarge(fmt.Sprintf("%d", r.ContentLength), limit)
+		return body{}, tooLarge(strconv.FormatInt(r.ContentLength, 10), limit)
 	}
 	b.buffer = buffers.Get().(*[]byte)
 	if r.ContentLength >= 0 {
@@ -114,10 +115,12 @@ func (b *body) grow(p *place, length, size int64) error {
 }
 
 func tooLarge(size string, limit int64) error {
+	hint := "raise max_body if launches are this large"
+	if limit == document.MaxReportBytes {
+		hint = "no worker has so much to say"
+	}
 	return &document.Error{
-		Code: document.CodeTooLarge,
-		Detail: fmt.Sprintf("the body has %s bytes, at most %d are read; raise max_body if launches are this large",
-			size, limit),
+		Code: document.CodeTooLarge, Detail: fmt.Sprintf("the body has %s bytes, at most %d are read; %s", size, limit, hint),
 	}
 }
 

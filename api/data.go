@@ -15,8 +15,8 @@ func (x *exchange) data() error {
 		return err
 	}
 	decide := x.server.engine.Decide
-	if x.param != policy.Verdict {
-		decide = x.server.queried(x.param)
+	if path := x.c.Param("*"); path != policy.Verdict {
+		decide = x.server.queried(path)
 	}
 	d, err := x.judge(enveloped, decide)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -23,11 +24,15 @@ type exchange struct {
 	start  time.Time
 	place  place
 
-	// param is what matched the wildcard of the route.
-	param string
+	// c is valid until the exchange ends; it has the parameters of the path.
+	c echo.Context
 
-	engine   string
-	decision policy.Decision
+	engine string
+	// attempt and rank are those of the path; nil where it has none.
+	attempt, rank *int64
+	decision      policy.Decision
+	// admitted is the outcome of an admission.
+	admitted string
 	status   int
 	code     string
 	sent     int
@@ -39,11 +44,8 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 // run takes a request through its handler and gives whatever happened a proper end.
 func (s *Server) run(rt *route, c echo.Context, handle func(*exchange) error) {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{server: s, route: rt, w: c.Response().Writer, r: c.Request(), start: time.Now()}
+	*x = exchange{server: s, route: rt, w: c.Response().Writer, r: c.Request(), start: time.Now(), c: c}
 	x.id = requestID(x.r.Header)
-	if rt.wildcard {
-		x.param = c.Param("*")
-	}
 	defer x.end()
 	if err := handle(x); err != nil {
 		x.refuse(err)
@@ -74,13 +76,16 @@ func (x *exchange) end() {
 // report writes the request's log line. It tells of the launch only the engine's id.
 func (x *exchange) report() {
 	level := x.route.level
-	if x.status >= http.StatusInternalServerError && x.status != http.StatusServiceUnavailable {
+	switch {
+	case x.status == http.StatusAccepted: // it will be asked again, every half a minute of a wait
+		level = slog.LevelDebug
+	case x.status >= http.StatusInternalServerError && x.status != http.StatusServiceUnavailable:
 		level = slog.LevelError
 	}
 	if !x.server.log.Enabled(x.r.Context(), level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 16)
 	attrs = append(attrs,
 		slog.String("id", x.id),
 		slog.String("method", x.r.Method),
@@ -91,6 +96,15 @@ func (x *exchange) report() {
 		slog.Int("sent", x.sent))
 	if x.engine != "" {
 		attrs = append(attrs, slog.String("engine", x.engine))
+	}
+	if x.attempt != nil {
+		attrs = append(attrs, slog.Int64("attempt", *x.attempt))
+	}
+	if x.rank != nil {
+		attrs = append(attrs, slog.Int64("rank", *x.rank))
+	}
+	if x.admitted != "" {
+		attrs = append(attrs, slog.String("outcome", x.admitted))
 	}
 	if x.decision.Outcome != "" {
 		attrs = append(attrs, slog.String("outcome", x.decision.Outcome), slog.String("revision", x.decision.Revision),
@@ -112,6 +126,8 @@ var (
 	typeYAML    = []string{"application/yaml"}
 	retryAfter  = []string{"1"}
 	closing     = []string{"close"}
+	upgrade     = []string{"tiergate/" + v1.Protocol}
+	upgrading   = []string{"Upgrade"}
 )
 
 // send writes a whole answer. Errors are not looked at: they mean that the client is gone.

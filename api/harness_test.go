@@ -87,7 +87,7 @@ type running struct {
 }
 
 func options(engine *policy.Engine, change func(*config.Serve)) Options {
-	opts := Options{Engine: engine, Config: config.Serve{Addr: []string{"127.0.0.1:0"}}}
+	opts := Options{Engine: engine, Journal: newMemoryJournal(), Solo: true, Config: config.Serve{Addr: []string{"127.0.0.1:0"}}}
 	if change != nil {
 		change(&opts.Config)
 	}
@@ -106,6 +106,7 @@ func start(t testing.TB, opts Options) *running {
 		defer close(r.ended)
 		r.ended <- server.Serve(ctx)
 	}()
+	await(t, server.rendezvous.Ready)
 	t.Cleanup(func() {
 		stop()
 		for err := range r.ended {

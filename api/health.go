@@ -14,7 +14,8 @@ func (x *exchange) live() error {
 	return nil
 }
 
-// ready says that launches are being judged: a policy is in force and the service is not shutting down.
+// ready says that launches are being judged and workers admitted: a policy is in force, the state has been read, and the
+// service is not shutting down.
 func (x *exchange) ready() error {
 	if x.server.draining.Load() {
 		return errShuttingDown
@@ -22,6 +23,9 @@ func (x *exchange) ready() error {
 	info, err := x.server.engine.Info()
 	if err != nil {
 		return err
+	}
+	if !x.server.rendezvous.Ready() {
+		return errNoState
 	}
 	x.send(http.StatusOK, typeJSON, encode(health{Status: "ok", Revision: info.Revision}))
 	return nil

@@ -27,6 +27,12 @@ type metrics struct {
 	decisions map[string]prometheus.Counter
 	seconds   prometheus.Histogram
 
+	attempts      *prometheus.CounterVec
+	admissions    *prometheus.CounterVec
+	disagreements prometheus.Counter
+	verdicts      prometheus.Histogram
+	admitted      prometheus.Histogram
+
 	// byCheck has the counters that were used, since finding them by labels would cost as much as a check.
 	byCheck atomic.Pointer[map[checkOutcome]prometheus.Counter]
 }
@@ -45,7 +51,8 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 		requests: counter("tiergate_http_requests_total", "Requests by route, method and status code.",
 			"route", "method", "code"),
 		refused: counter("tiergate_queue_rejections_total",
-			"Requests refused because all places were taken, the bodies held too many bytes, or no turn came in time.",
+			"Requests refused because all places were taken, the bodies held too many bytes, no turn came in time, or too many "+
+				"clients are waiting or watching.",
 			"reason"),
 		checks: counter("tiergate_check_outcomes_total", "Checks of judged launches by outcome and enforcement.",
 			"check", "outcome", "enforcement"),
@@ -58,11 +65,13 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 	for _, outcome := range []string{v1.Allow, v1.Deny, v1.Unknown, outcomeInvalid, outcomeError} {
 		m.decisions[outcome] = decisions.WithLabelValues(outcome)
 	}
-	for _, reason := range []string{reasonPlaces, reasonBytes, reasonDeadline} {
+	m.makeAttempts()
+	for _, reason := range []string{reasonPlaces, reasonBytes, reasonDeadline, reasonWaiting, reasonWatching} {
 		m.refused.WithLabelValues(reason)
 	}
 	m.byCheck.Store(&map[checkOutcome]prometheus.Counter{})
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.attempts, m.admissions, m.disagreements, m.verdicts, m.admitted)
 	registry.MustRegister(m.requests, m.refused, m.checks, m.seconds, decisions, policyInfo{engine},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
@@ -35,6 +36,8 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 		input     *topology.InputError
 		engine    *vllm.Error
 		evaluated *policy.Error
+		known     *rendezvous.Error
+		ended     *rendezvous.EndedError
 		routing   *echo.HTTPError
 	)
 	switch {
@@ -53,6 +56,14 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 	case errors.As(err, &engine):
 		p := problem(engine.Code, engine.Error()[len(engine.Pointer)+2:])
 		p.Pointer = engine.Pointer
+		return p
+	case errors.As(err, &known):
+		p := problem(known.Code, known.Detail)
+		p.Pointer = known.Pointer
+		return p
+	case errors.As(err, &ended):
+		p := problem(ended.End.Kind, ended.End.Message)
+		p.End = &ended.End
 		return p
 	case errors.Is(err, policy.ErrNoEntrypoint):
 		return problem(v1.CodeUnknownEntrypoint, err.Error())

@@ -12,6 +12,7 @@ import (
 // query is the parameters of a request. Others are ignored, as clients of OPA send some that have no meaning here.
 type query struct {
 	pretty  bool
+	watch   bool
 	explain string
 }
 
@@ -29,9 +30,17 @@ func parseQuery(u *url.URL) (q query, err error) {
 	if q.explain, err = choice(values, "explain", "", explainNotes, explainFull); err != nil {
 		return q, err
 	}
-	pretty, err := choice(values, "pretty", "true", "false", "")
-	q.pretty = values.Has("pretty") && pretty != "false"
+	if q.pretty, err = given(values, "pretty"); err != nil {
+		return q, err
+	}
+	q.watch, err = given(values, "watch")
 	return q, err
+}
+
+// given tells whether a switch is on.
+func given(values url.Values, name string) (bool, error) {
+	value, err := choice(values, name, "true", "false", "")
+	return values.Has(name) && value != "false", err
 }
 
 // choice returns a parameter that must have one of the allowed values if it is given.

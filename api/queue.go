@@ -42,6 +42,8 @@ const (
 	reasonPlaces   = "places"
 	reasonBytes    = "bytes"
 	reasonDeadline = "deadline"
+	reasonWaiting  = "waiting"
+	reasonWatching = "watching"
 )
 
 // turnsPerProcessor lets some requests be decoded or written while others are evaluated.
@@ -76,6 +78,10 @@ func (q *queue) enter() (place, error) {
 	q.places++
 	return place{queue: q}, nil
 }
+
+// guest is the place of a worker, which is counted and bounded elsewhere: the ranks of a large engine come all at once and
+// hold little, so that only their bodies and turns matter here.
+func (q *queue) guest() place { return place{queue: q, guest: true} }
 
 // close refuses all further requests and returns a channel that is closed once no place is taken.
 func (q *queue) close() <-chan struct{} {
@@ -131,6 +137,7 @@ func (q *queue) gauges() []prometheus.Collector {
 // place is what one request holds. The zero value holds nothing.
 type place struct {
 	queue *queue
+	guest bool
 	bytes int64
 	turn  int64
 }
@@ -176,6 +183,14 @@ func (p *place) done() {
 	}
 }
 
+// release gives back what was reserved.
+func (p *place) release() {
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	p.queue.bytes -= p.bytes
+	p.bytes = 0
+}
+
 // leave gives everything back.
 func (p *place) leave() {
 	if p.queue == nil {
@@ -183,7 +198,9 @@ func (p *place) leave() {
 	}
 	p.done()
 	p.queue.mu.Lock()
-	p.queue.places--
+	if !p.guest {
+		p.queue.places--
+	}
 	p.queue.bytes -= p.bytes
 	p.queue.signal()
 	p.queue.mu.Unlock()

@@ -18,6 +18,9 @@ func (x *exchange) refuse(err error) {
 	if k.closes {
 		x.w.Header()["Connection"] = closing
 	}
+	if p.Status == http.StatusUpgradeRequired {
+		x.w.Header()["Upgrade"], x.w.Header()["Connection"] = upgrade, upgrading
+	}
 	x.code = p.Code
 	if p.Status >= http.StatusInternalServerError && !k.retry {
 		x.err = err

@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -18,7 +19,6 @@ type route struct {
 	// diagnostic routes are also served at the diagnostic address; metrics only there, if there is one.
 	diagnostic bool
 
-	wildcard bool
 	// succeeded counts the answers with status 200.
 	succeeded prometheus.Counter
 }
@@ -27,9 +27,18 @@ const metricsPath = "/metrics"
 
 func routes() []*route {
 	const get, post, put, debug = http.MethodGet, http.MethodPost, http.MethodPut, slog.LevelDebug
+	const engine = "/v1/engines/:engine"
+	const attempt = engine + "/attempts/:attempt"
 	return []*route{
 		{method: post, path: "/v1/validate", handle: (*exchange).validate},
-		{method: post, path: "/v1/data/*", handle: (*exchange).data, wildcard: true},
+		{method: post, path: "/v1/data/*", handle: (*exchange).data},
+		{method: put, path: engine + "/ranks/:rank", handle: (*exchange).takeReport},
+		{method: put, path: attempt + "/ranks/:rank/probe", handle: (*exchange).takeProbe},
+		{method: put, path: attempt + "/core", handle: (*exchange).takeCore},
+		{method: http.MethodDelete, path: attempt, handle: (*exchange).revoke},
+		{method: get, path: "/v1/engines", handle: (*exchange).engines},
+		{method: get, path: engine, handle: (*exchange).showEngine},
+		{method: get, path: attempt, handle: (*exchange).showAttempt},
 		{method: get, path: "/v1/policies", handle: (*exchange).policies},
 		{method: put, path: "/v1/policies", handle: (*exchange).notEnabled},
 		{method: post, path: "/v1/policies/preview", handle: (*exchange).notEnabled},
@@ -63,5 +72,9 @@ func (s *Server) handler(chosen func(*route) bool) http.Handler {
 	return e
 }
 
+var pathParameter = regexp.MustCompile(`:(\w+)`)
+
 // template is the path as the description writes it.
-func (rt *route) template() string { return strings.Replace(rt.path, "*", "{path}", 1) }
+func (rt *route) template() string {
+	return pathParameter.ReplaceAllString(strings.Replace(rt.path, "*", "{path}", 1), "{$1}")
+}

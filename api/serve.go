@@ -13,9 +13,9 @@ import (
 const answerTime = time.Second
 
 // Serve answers until the context ends and then shuts down: it reports not ready, accepts nothing more, lets requests
-// under way finish within the shutdown timeout, and answers the rest with a problem. It returns when nothing runs any
-// more: nil after all requests had their answers, else an error that says how many were cut off or why an address
-// failed.
+// under way finish within the shutdown timeout, and answers the rest with a problem. Workers that wait are told at once, so
+// that they can wait elsewhere. It returns when nothing runs any more: nil after all requests had their answers, else an
+// error that says how many were cut off or why an address failed.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.listeners == nil {
 		if err := s.Listen(); err != nil {
@@ -26,6 +26,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cut(nil)
 	main, diagnostic := s.httpServer(s.main, base), s.httpServer(s.diagnostic, base)
 	failed := make(chan error, len(s.listeners))
+	gathering, disperse := context.WithCancel(context.WithoutCancel(ctx))
+	defer disperse()
+	var gathered sync.WaitGroup
+	gathered.Go(func() { _ = s.rendezvous.Run(gathering) }) // it returns nil, after its context ended
 	var running sync.WaitGroup
 	for _, l := range s.listeners {
 		server := main
@@ -50,28 +54,40 @@ func (s *Server) Serve(ctx context.Context) error {
 	// The diagnostic address goes last, so that who watches sees the service become unready rather than vanish.
 	_ = diagnostic.Close()
 	running.Wait()
+	disperse()
+	gathered.Wait()
 	s.log.Info("stopped")
 	return err
 }
 
 // drain ends a server: in peace within the timeout, by cancelling what is left after it.
 func (s *Server) drain(server *http.Server, cut context.CancelCauseFunc) error {
+	s.waiting.close()
+	s.watching.close()
 	peace, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
 	err := server.Shutdown(peace)
 	idle := s.queue.close()
 	if err == nil {
-		<-idle
+		s.settle(idle)
 		return nil
 	}
 	open, _ := s.queue.load()
+	open += s.waiting.load() + s.watching.load()
 	cut(errShuttingDown)
 	last, cancelLast := context.WithTimeout(context.Background(), answerTime)
 	defer cancelLast()
 	if server.Shutdown(last) != nil {
 		_ = server.Close()
 	}
-	<-idle
+	s.settle(idle)
 	return fmt.Errorf("shut down: %d requests were still open after %s and were cut off",
 		open, s.config.ShutdownTimeout)
+}
+
+// settle waits for the handlers: connections end before them.
+func (s *Server) settle(idle <-chan struct{}) {
+	<-idle
+	s.waiting.wait()
+	s.watching.wait()
 }

@@ -8,10 +8,12 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -19,20 +21,27 @@ import (
 type Options struct {
 	// Engine decides. The server does not close it.
 	Engine *policy.Engine
+	// Journal keeps the attempts of engines. The server does not close it. Solo tells that no other process uses it.
+	Journal rendezvous.Journal
+	Solo    bool
 	// Config is where and within which limits the server runs; zero values mean the defaults.
 	Config config.Serve
 	// Logger takes a line per request; nil takes none.
 	Logger *slog.Logger
 }
 
-// Server answers launchers.
+// Server answers launchers and workers.
 type Server struct {
-	engine  *policy.Engine
-	config  config.Serve
-	log     *slog.Logger
-	queue   *queue
-	metrics *metrics
-	routes  []*route
+	engine     *policy.Engine
+	rendezvous *rendezvous.Service
+	config     config.Serve
+	log        *slog.Logger
+	queue      *queue
+	// waiting are calls of workers, watching those who look on.
+	waiting, watching *gathering
+	metrics           *metrics
+	routes            []*route
+	heartbeat         time.Duration
 
 	main, diagnostic http.Handler
 
@@ -42,8 +51,11 @@ type Server struct {
 
 // New returns a server that does not listen yet. It reports all mistakes of the configuration.
 func New(opts Options) (*Server, error) {
-	if opts.Engine == nil {
+	switch {
+	case opts.Engine == nil:
 		return nil, errors.New("a server needs a policy engine")
+	case opts.Journal == nil:
+		return nil, errors.New("a server needs a journal")
 	}
 	opts.Config.SetDefaults()
 	if err := opts.Config.Validate(); err != nil {
@@ -52,11 +64,17 @@ func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes()}
+	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
 	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)
+	s.waiting = newGathering(s.config.MaxWaiting, reasonWaiting, s.queue)
+	s.watching = newGathering(maxWatching, reasonWatching, s.queue)
+	if err := s.meet(opts); err != nil {
+		return nil, err
+	}
 	registry.MustRegister(s.queue.gauges()...)
+	registry.MustRegister(s.attemptGauges()...)
 	for _, rt := range s.routes {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")
 	}
@@ -66,7 +84,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Handler serves the routes of the main addresses, for those who bring a server of their own.
+// Handler serves the routes of the main addresses, for those who bring a server of their own. Workers are admitted only
+// while Serve runs.
 func (s *Server) Handler() http.Handler { return s.main }
 
 // httpServer is a server with all limits set; net/http's own defaults have none.

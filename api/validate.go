@@ -23,8 +23,10 @@ func (x *exchange) validate() error {
 	return nil
 }
 
-// answer sends a JSON document.
-func (x *exchange) answer(q query, document []byte) {
+// answer sends a JSON document that was asked for.
+func (x *exchange) answer(q query, document []byte) { x.sendDocument(http.StatusOK, q, document) }
+
+func (x *exchange) sendDocument(status int, q query, document []byte) {
 	if q.pretty {
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, document, "", "  "); err == nil {
@@ -32,5 +34,5 @@ func (x *exchange) answer(q query, document []byte) {
 			document = indented.Bytes()
 		}
 	}
-	x.send(http.StatusOK, typeJSON, document)
+	x.send(status, typeJSON, document)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tiergate/tiergate/api"
 	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/internal/rendezvous/journal"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -36,7 +37,16 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
-	server, err := api.New(api.Options{Engine: engine, Config: serve, Logger: serve.Logger(a.stderr)})
+	attempts, err := journal.Open(ctx, journal.Options{
+		URL: serve.NATS, Credentials: serve.NATSCreds, CA: serve.NATSCA, Cert: serve.NATSCert, Key: serve.NATSKey, Replicas: serve.NATSReplicas,
+	})
+	if err != nil {
+		return fmt.Errorf("open journal of attempts: %w", err)
+	}
+	defer attempts.Close()
+	server, err := api.New(api.Options{
+		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr),
+	})
 	if err != nil {
 		return err
 	}

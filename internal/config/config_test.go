@@ -23,8 +23,15 @@ func good() config.Serve {
 		Policy:               []string{"/etc/tiergate/policy"},
 		Data:                 "/etc/tiergate/data.yaml",
 		CacheDir:             "/var/cache/tiergate",
+		NATS:                 "nats://n1:4222,tls://n2:4222",
+		NATSCreds:            "/etc/nats.creds",
+		NATSCA:               "/etc/nats-ca.pem",
+		NATSCert:             "/etc/nats.pem",
+		NATSKey:              "/etc/nats.key",
+		NATSReplicas:         5,
+		KeepAttempts:         time.Hour,
 		LogLevel:             "warn", LogFormat: "text",
-		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128,
+		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128, MaxWaiting: 256,
 		ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, DecisionTimeout: 500 * time.Millisecond,
 		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownTimeout: 25 * time.Second,
 	}
@@ -87,7 +94,8 @@ func TestCompleteNamesAllMistakesOfAFile(t *testing.T) {
 FILE:1: unknown key "adr"; did you mean "addr"?
 FILE:2: unknown key "diagnostic-addr"; did you mean "diagnostic_addr"?
 FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, allow_unauthenticated, policy, data, `+
-		`cache_dir, log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, `+
+		`cache_dir, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, `+
+		`log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, max_waiting, `+
 		`read_header_timeout, read_timeout, decision_timeout, write_timeout, idle_timeout, shutdown_timeout
 FILE:4: addr: want a list of values
 FILE:5: allow_unauthenticated: "maybe" is neither true nor false

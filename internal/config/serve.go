@@ -19,6 +19,19 @@ type Serve struct {
 	Data     string   `yaml:"data" help:"Take site data, such as waivers, from this JSON or YAML file."`
 	CacheDir string   `yaml:"cache_dir" help:"Keep compiled policies in this directory, for a faster start."`
 
+	// NATS is the cluster that keeps the attempts of engines, which services on one cluster share: nats:// or tls:// servers,
+	// separated by commas. Without it this process keeps those that are reported to it. The files are a credentials file,
+	// the certificates of who signs for the servers, and this client's own pair. NATSReplicas is how many servers of the
+	// cluster keep a record.
+	NATS         string `yaml:"nats" help:"Keep attempts in this NATS cluster: nats:// or tls:// servers, separated by commas."`
+	NATSCreds    string `yaml:"nats_creds" help:"Use this NATS credentials file."`
+	NATSCA       string `yaml:"nats_ca" name:"nats-ca" help:"Believe NATS servers whose certificates this PEM file vouches for."`
+	NATSCert     string `yaml:"nats_cert" help:"Show NATS servers the client certificate in this PEM file."`
+	NATSKey      string `yaml:"nats_key" help:"Take the key of the client certificate from this PEM file."`
+	NATSReplicas int    `yaml:"nats_replicas" help:"Have so many NATS servers keep a record: 1, 3 or 5. Default 3."`
+	// KeepAttempts is how long an attempt that ended can be looked at.
+	KeepAttempts time.Duration `yaml:"keep_attempts" help:"Remember attempts so long after they ended. Default 15m0s."`
+
 	// LogLevel is debug, info, warn or error; info has a line per request. LogFormat is json or text.
 	LogLevel  string `yaml:"log_level" help:"Log from this level: debug, info, warn or error. Default info."`
 	LogFormat string `yaml:"log_format" help:"Log as json or text. Default json."`
@@ -30,7 +43,9 @@ type Serve struct {
 	// MaxRequests are in work or waiting for their turn; what comes on top is refused. MaxConnections are open at once;
 	// what comes on top waits in the kernel.
 	MaxRequests    int `yaml:"max_requests" help:"Refuse requests while so many are in work or waiting. Default 512."`
-	MaxConnections int `yaml:"max_connections" help:"Accept so many connections per address. Default 1024."`
+	MaxConnections int `yaml:"max_connections" help:"Accept so many connections per address. Default 16384."`
+	// MaxWaiting are workers whose report or probe is being taken or waits for the others. One costs about 25 KiB.
+	MaxWaiting int `yaml:"max_waiting" help:"Refuse workers while so many wait for others. Default 16384."`
 
 	// ReadHeaderTimeout and ReadTimeout run from the start of a request, the second until its body is complete.
 	// DecisionTimeout runs from there and covers the wait for a turn. WriteTimeout covers both and the answer.
@@ -46,10 +61,11 @@ type Serve struct {
 // SetDefaults fills in what is zero.
 func (s *Serve) SetDefaults() {
 	s.fill(&Serve{
-		Addr:     []string{"127.0.0.1:8642"},
+		Addr:         []string{"127.0.0.1:8642"},
+		NATSReplicas: 3, KeepAttempts: 15 * time.Minute,
 		LogLevel: "info", LogFormat: "json",
 		MaxBody: 8 << 20, MaxBodies: 64 << 20, MaxHeader: 16 << 10,
-		MaxRequests: 512, MaxConnections: 1024,
+		MaxRequests: 512, MaxConnections: 16384, MaxWaiting: 16384,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		DecisionTimeout:   5 * time.Second,

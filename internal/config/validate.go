@@ -19,6 +19,7 @@ func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(
 func (s *Serve) Validate() error {
 	var m mistakes
 	s.validateAddresses(&m)
+	s.validateNATS(&m)
 	m.oneOf("log_level", s.LogLevel, "debug", "info", "warn", "error")
 	m.oneOf("log_format", s.LogFormat, "json", "text")
 	m.within("max_body", s.MaxBody, 1<<10, document.MaxBytes)
@@ -26,6 +27,7 @@ func (s *Serve) Validate() error {
 	m.within("max_header", s.MaxHeader, 1<<10, 1<<20)
 	m.positive("max_requests", s.MaxRequests)
 	m.positive("max_connections", s.MaxConnections)
+	m.positive("max_waiting", s.MaxWaiting)
 	s.validateTimeouts(&m)
 	return errors.Join(m...)
 }
@@ -61,10 +63,14 @@ func (s *Serve) validateTimeouts(m *mistakes) {
 		{"write_timeout", s.WriteTimeout},
 		{"idle_timeout", s.IdleTimeout},
 		{"shutdown_timeout", s.ShutdownTimeout},
+		{"keep_attempts", s.KeepAttempts},
 	} {
 		if timeout.value <= 0 {
 			m.add("%s: %s is not positive; write a duration such as 5s", timeout.key, timeout.value)
 		}
+	}
+	if s.KeepAttempts > 0 && s.KeepAttempts < leastKeep {
+		m.add("keep_attempts: %s is less than %s, in which ranks may still ask how their attempt ended", s.KeepAttempts, leastKeep)
 	}
 	// The server counts the write timeout from the end of the headers; a shorter one would cut off rightful answers.
 	if least := s.ReadTimeout + s.DecisionTimeout; s.WriteTimeout > 0 && s.WriteTimeout <= least {

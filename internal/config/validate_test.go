@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		DiagnosticAddr: "metrics",
 		LogLevel:       "trace", LogFormat: "xml",
 		MaxBody: 17 << 20, MaxBodies: 1 << 20, MaxHeader: 10, MaxRequests: -1, MaxConnections: -2,
+		MaxWaiting: -3, NATS: "n1:4222,nats://", NATSCert: "a.pem", NATSReplicas: 2, KeepAttempts: time.Second,
 		ReadTimeout: -1, WriteTimeout: 4e9,
 	}
 	s.SetDefaults()
@@ -37,6 +39,10 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		`addr: ":1"` + reachable,
 		`addr: "gpu-a:1"` + reachable,
 		`diagnostic_addr: "metrics" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
+		`nats: "n1:4222" is no server; write nats://host:4222 or tls://host:4222, several separated by commas`,
+		`nats: "nats://" is no server; write nats://host:4222 or tls://host:4222, several separated by commas`,
+		`nats_cert: a client certificate needs nats_cert and nats_key; give both or neither`,
+		`nats_replicas: 2 is not one of 1, 3, 5`,
 		`log_level: "trace" is not one of debug, info, warn, error`,
 		`log_format: "xml" is not one of json, text`,
 		`max_body: 17MiB is not between 1KiB and 16MiB`,
@@ -44,7 +50,9 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		`max_header: 10 is not between 1KiB and 1MiB`,
 		`max_requests: -1 is not positive`,
 		`max_connections: -2 is not positive`,
+		`max_waiting: -3 is not positive`,
 		`read_timeout: -1ns is not positive; write a duration such as 5s`,
+		`keep_attempts: 1s is less than 1m0s, in which ranks may still ask how their attempt ended`,
 		`write_timeout: 4s leaves no time to write; it must be more than read_timeout and decision_timeout together, ` +
 			`4.999999999s`,
 	}, strings.Split(s.Validate().Error(), "\n"))
@@ -60,6 +68,27 @@ func TestAddressesThatAreAllowed(t *testing.T) {
 		assert.NoError(t, open.Complete(""), addr)
 		diagnostic := config.Serve{DiagnosticAddr: addr}
 		assert.NoError(t, diagnostic.Complete(""), addr)
+	}
+}
+
+func TestFilesForNATSNeedNATS(t *testing.T) {
+	s := config.Serve{NATSCreds: "a.creds", NATSCA: "ca.pem", NATSCert: "a.pem", NATSKey: "a.key"}
+	const why = ": it is for a NATS cluster, and nats names none; set nats, or leave it out"
+	assert.EqualError(t, s.Complete(""), "nats_creds"+why+"\nnats_ca"+why+"\nnats_cert"+why+"\nnats_key"+why)
+	s.NATS = "tls://n1:4222, tls://n2:4222"
+	assert.NoError(t, s.Complete(""))
+}
+
+func TestSharedRendezvous(t *testing.T) {
+	for _, alone := range []config.Serve{{}, {Addr: []string{"unix:///run/a.sock", "[::1]:1"}, DiagnosticAddr: ":2"}} {
+		require.NoError(t, alone.Complete(""))
+		assert.False(t, alone.SharedRendezvous(), alone.Addr)
+	}
+	for _, shared := range []config.Serve{
+		{Addr: []string{"unix:///run/a.sock", ":1"}, AllowUnauthenticated: true}, {NATS: "nats://n1:4222"},
+	} {
+		require.NoError(t, shared.Complete(""))
+		assert.True(t, shared.SharedRendezvous(), shared.Addr)
 	}
 }
 
