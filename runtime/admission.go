@@ -8,8 +8,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// believe is nil only for an allow that is about this rank as it runs. Everything that the rank itself knows is compared,
-// so that a mistake elsewhere, or an answer that was meant for another, never starts an engine.
+// believe is nil only for an allow that is about this rank as it runs. Everything that the rank itself knows is
+// compared, so that a mistake elsewhere, or an answer that was meant for another, never starts an engine.
 func (r *registration) believe(a *v1.Admission) error {
 	if a.Outcome == v1.Reject {
 		return &RejectedError{Admission: a, Verdict: r.verdict}
@@ -56,8 +56,8 @@ func (r *registration) bound(a *v1.Admission) error {
 	return nil
 }
 
-// proven compares the probed groups with the rank's own groups and answers. An admission of a large engine does not list
-// all groups; then the rank's own answers stand for those that are left out.
+// proven compares the probed groups with the rank's own groups and answers. An admission of a large engine does not
+// list all groups; then the rank's own answers stand for those that are left out.
 func (r *registration) proven(a *v1.Admission) error {
 	listed := map[string]bool{}
 	for i := range a.Groups {

@@ -12,8 +12,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// Every way in which an admission can be about something else than this rank as it runs. Rank 0 gets the altered one, and
-// must not start; rank 1 gets the true one.
+// Every way in which an admission can be about something else than this rank as it runs. Rank 0 gets the altered one,
+// and must not start; rank 1 gets the true one.
 func TestAdmissionsThatAreNotBelieved(t *testing.T) {
 	for name, test := range map[string]struct {
 		alter func(p *v1.Progress)

@@ -50,15 +50,15 @@ type client struct {
 // dial connects to a service. Tests replace it.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialer notices a peer that vanished within a quarter of a minute, and gives one that does not answer up early enough for
-// another try.
+// dialer notices a peer that vanished within a quarter of a minute, and gives one that does not answer up early enough
+// for another try.
 var dialer = net.Dialer{
 	Timeout:         5 * time.Second,
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 3 * time.Second, Count: 3},
 }
 
-// newClient uses no proxy: long polls do not survive many of them, and the service is on the node or in the cluster, while
-// the proxies that an environment names lead out of it.
+// newClient uses no proxy: long polls do not survive many of them, and the service is on the node or in the cluster,
+// while the proxies that an environment names lead out of it.
 func newClient(text string, connect dial) (*client, error) {
 	a, err := parseURL(text)
 	if err != nil {
@@ -96,8 +96,8 @@ type transient struct {
 func (e *transient) Error() string { return e.err.Error() }
 func (e *transient) Unwrap() error { return e.err }
 
-// send asks once. The error is a *transient, an *EndedError, a *ServiceError or has ErrAnswer in its chain; without one the
-// status is 200 or 202. Sent, unless nil, is called as soon as the request was written, in any goroutine.
+// send asks once. The error is a *transient, an *EndedError, a *ServiceError or has ErrAnswer in its chain; without one
+// the status is 200 or 202. Sent, unless nil, is called as soon as the request was written, in any goroutine.
 func (c *client) send(ctx context.Context, method, path string, body any, sent func()) (status int, answer []byte, err error) {
 	var text []byte
 	if body != nil {
@@ -144,8 +144,8 @@ func bare(err error) error {
 	return err
 }
 
-// classify tells answers from refusals that are final and those that may pass. A gateway that stands for the service is no
-// service: its errors pass, as a connection that is refused does.
+// classify tells answers from refusals that are final and those that may pass. A gateway that stands for the service is
+// no service: its errors pass, as a connection that is refused does.
 func (c *client) classify(response *http.Response, answer []byte) (int, []byte, error) {
 	status := response.StatusCode
 	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))

@@ -12,10 +12,10 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// AdmitCore is the engine core's gate, for before it opens the region or a tier. It is nil if the engine needs no admission,
-// or if its last attempt was admitted and the core shares memory with rank 0; an attempt that is open is waited for.
-// Anything else is an error: *CoreRejectedError, *EndedError, *ServiceError, ErrServiceLost, ErrAnswer, or the cause of a
-// context that ended.
+// AdmitCore is the engine core's gate, for before it opens the region or a tier. It is nil if the engine needs no
+// admission, or if its last attempt was admitted and the core shares memory with rank 0; an attempt that is open is
+// waited for. Anything else is an error: *CoreRejectedError, *EndedError, *ServiceError, ErrServiceLost, ErrAnswer, or
+// the cause of a context that ended.
 func (g *Gate) AdmitCore(ctx context.Context, engine v1.Engine, dataParallelRank int64) error {
 	if !v1.NeedsGate(&engine) {
 		return nil

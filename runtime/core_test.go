@@ -87,7 +87,8 @@ func TestCoreNotAdmitted(t *testing.T) {
 	}
 }
 
-// Whatever the service does instead of answering, at the first or the second request, the core is not admitted, in time.
+// Whatever the service does instead of answering, at the first or the second request, the core is not admitted, in
+// time.
 func TestCoreWithoutAnswer(t *testing.T) {
 	problem := func(status int, code string, end *v1.AttemptEnd) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -127,7 +128,8 @@ func TestCoreWithoutAnswer(t *testing.T) {
 	}
 }
 
-// The core waits while the attempt of its workers is open, and asks again where a replica does not know the attempt yet.
+// The core waits while the attempt of its workers is open, and asks again where a replica does not know the attempt
+// yet.
 func TestCoreWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		service := newFake(2)

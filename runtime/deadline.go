@@ -28,8 +28,8 @@ func (d *deadline) end() time.Time {
 	return d.own.Add(grace)
 }
 
-// poll is how long the next request may wait: until the service ends the phase, and so that a service that is well answers
-// before the caller's own time is over.
+// poll is how long the next request may wait: until the service ends the phase, and so that a service that is well
+// answers before the caller's own time is over.
 func (d *deadline) poll(now time.Time, longest time.Duration) time.Duration {
 	wait := min(longest, d.own.Sub(now))
 	if !d.phase.IsZero() {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -77,7 +80,8 @@ func TestMissingRank(t *testing.T) {
 	})
 }
 
-// Somebody else opened the attempt with a longer deadline: the rank keeps its own, names who is missing and tells the others.
+// Somebody else opened the attempt with a longer deadline: the rank keeps its own, names who is missing and tells the
+// others.
 func TestOwnDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		service := newFake(2)
@@ -137,6 +141,37 @@ func TestServiceForgets(t *testing.T) {
 	}
 }
 
+// A replica that does not know the attempt yet is asked again. The answers stay those that were read first: by then the
+// leader may have removed its segment.
+func TestReplicaBehind(t *testing.T) {
+	for name, knows := range map[string]bool{"after the answers": true, "before them": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				service := newFake(2)
+				shm := shmDir(t)
+				ranks := pair(t, serve(t, service), shm)
+				var seen atomic.Bool
+				service.intercept = func(w http.ResponseWriter, r *http.Request) bool {
+					if !strings.HasSuffix(r.URL.Path, "/ranks/1/probe") || seen.Swap(true) {
+						return false
+					}
+					if knows {
+						service.probe(httptest.NewRecorder(), r)
+					}
+					assert.NoError(t, os.RemoveAll(shm))
+					assert.NoError(t, os.Mkdir(shm, 0o700))
+					refuse(w, &v1.Problem{Status: http.StatusGone, Code: v1.CodeAttemptGone})
+					return true
+				}
+				for _, err := range registerAll(context.Background(), ranks) {
+					require.NoError(t, err)
+				}
+				ran(t, ranks, 1)
+			})
+		})
+	}
+}
+
 // A service that forgets every attempt is as good as lost, and is not asked faster and faster.
 func TestServiceForgetsAlways(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -158,8 +193,8 @@ func TestServiceForgetsAlways(t *testing.T) {
 	})
 }
 
-// Wherever the context ends, the registration does at once, with the cause; the others are told; and the callback runs only
-// if it had begun.
+// Wherever the context ends, the registration does at once, with the cause; the others are told; and the callback runs
+// only if it had begun.
 func TestCancelledAtEachStep(t *testing.T) {
 	for _, step := range leaderSteps {
 		t.Run(step, func(t *testing.T) {
@@ -192,7 +227,8 @@ func TestCancelledAtEachStep(t *testing.T) {
 	}
 }
 
-// cancelledFor checks what another rank gets. What it is told depends on whether the attempt was reported, or had ended.
+// cancelledFor checks what another rank gets. What it is told depends on whether the attempt was reported, or had
+// ended.
 func cancelledFor(t *testing.T, service *fakeService, err error, step string) {
 	t.Helper()
 	at := slices.Index(leaderSteps, step)

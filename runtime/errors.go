@@ -48,8 +48,8 @@ func (e *CoreRejectedError) Error() string {
 	return e.Admission.Message
 }
 
-// EndedError: the attempt ended, and not with an admission that this rank is part of. One of ErrTimedOut, ErrSuperseded,
-// ErrDuplicateRank, ErrRevoked and ErrLate is in its chain.
+// EndedError: the attempt ended, and not with an admission that this rank is part of. One of ErrTimedOut,
+// ErrSuperseded, ErrDuplicateRank, ErrRevoked and ErrLate is in its chain.
 type EndedError struct{ End v1.AttemptEnd }
 
 func (e *EndedError) Error() string {

@@ -18,8 +18,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// fakeService speaks the protocol for one engine at a time. It gathers, compares nonces and folds as the real one does, for
-// ranks that come once each.
+// fakeService speaks the protocol for one engine at a time. It gathers, compares nonces and folds as the real one does,
+// for ranks that come once each.
 type fakeService struct {
 	world int64
 	phase time.Duration
@@ -136,6 +136,10 @@ func (s *fakeService) report(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	s.await(w, r, rank, func() bool { return int64(len(s.reports)) == s.world }, func(p *v1.Progress) {
 		p.Verdict = s.verdict()
+		if int64(len(s.probes)) == s.world {
+			p.Admission = s.admit(rank)
+			return
+		}
 		for _, kind := range probedKinds {
 			ranks := report.Groups[kind]
 			if len(ranks) < 2 || len(p.Verdict.Probe) == 0 {

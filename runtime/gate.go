@@ -13,7 +13,8 @@ import (
 	"github.com/tiergate/tiergate/runtime/internal/probe"
 )
 
-// Gate admits the workers and the core of an engine. It is safe for concurrent use: a process may answer for several ranks.
+// Gate admits the workers and the core of an engine. It is safe for concurrent use: a process may answer for several
+// ranks.
 type Gate struct {
 	opts Options
 	// shm and connect are replaced by tests.

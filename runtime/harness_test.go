@@ -20,8 +20,8 @@ import (
 	"github.com/tiergate/tiergate/runtime/internal/probe"
 )
 
-// network connects gates with a service by pipes, so that all of it runs on virtual time in one bubble, which fails if it
-// is left with a goroutine.
+// network connects gates with a service by pipes, so that all of it runs on virtual time in one bubble, which fails if
+// it is left with a goroutine.
 type network struct {
 	accept chan net.Conn
 	closed chan struct{}

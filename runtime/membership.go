@@ -27,8 +27,8 @@ type Membership struct {
 	// WorldSize is PP*PCP*TP, the ranks of the replica.
 	WorldSize        int64
 	DataParallelRank int64
-	// Groups are the groups of this rank by kind (tp, pp, pcp and others), each with its ranks in group order. A group of
-	// one rank may be left out.
+	// Groups are the groups of this rank by kind (tp, pp, pcp and others), each with its ranks in group order. A group
+	// of one rank may be left out.
 	Groups map[string][]int64
 	// Engine is the engine's configuration as this worker runs it, in fields: a command is not read here.
 	Engine v1.Engine
@@ -97,8 +97,8 @@ func engineKey(engine string, e *v1.Engine, dataParallelRank int64) (string, err
 	return engine, nil
 }
 
-// configuration is what all ranks must agree on, in the one form that encoders on the way do not change: the digest of what
-// arrives must be that of what was sent.
+// configuration is what all ranks must agree on, in the one form that encoders on the way do not change: the digest of
+// what arrives must be that of what was sent.
 func configuration(e *v1.Engine) v1.Configuration {
 	return v1.Configuration{
 		Parallel: e.Parallel, Executor: valid(e.Executor), Nnodes: e.Nnodes, Version: valid(e.Version),

@@ -23,14 +23,14 @@ const (
 
 // Options are what a Gate is made of. Only Engine has no default.
 type Options struct {
-	// URL is the service: http://host:port, https://host:port, or unix:///path/to/socket; DefaultURL if empty. All ranks of
-	// an engine must reach the same service. Proxies of the environment are never used.
+	// URL is the service: http://host:port, https://host:port, or unix:///path/to/socket; DefaultURL if empty. All
+	// ranks of an engine must reach the same service. Proxies of the environment are never used.
 	URL string
-	// Engine names the engine, the same for all its ranks; see FromEnvironment. It may be empty for engines that need no
-	// gate.
+	// Engine names the engine, the same for all its ranks; see FromEnvironment. It may be empty for engines that need
+	// no gate.
 	Engine string
-	// Deadline is what a registration may take, from 1 s to 1 h; DefaultDeadline if zero. The first rank to report decides
-	// for all, but none waits longer than its own.
+	// Deadline is what a registration may take, from 1 s to 1 h; DefaultDeadline if zero. The first rank to report
+	// decides for all, but none waits longer than its own.
 	Deadline time.Duration
 	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod.
 	Environ []string
@@ -38,7 +38,8 @@ type Options struct {
 	Collect func() v1.NodeFacts
 	// Logger gets one line per step; nil means none.
 	Logger *slog.Logger
-	// Waiting is called with who is missing, about once a second while others are waited for; nil means that nobody looks.
+	// Waiting is called with who is missing, about once a second while others are waited for; nil means that nobody
+	// looks.
 	Waiting func(v1.Progress)
 }
 

@@ -25,8 +25,10 @@ type registration struct {
 	log     *slog.Logger
 	engine  *slog.Logger // log before the attempt is known
 
-	// last is what the service last said of the attempt. Verdict and answers belong to its attempt.
-	last    v1.Progress
+	// last is what the service last said of the attempt; empty if it knows none.
+	last v1.Progress
+	// Verdict and answers belong to the attempt with the id current.
+	current string
 	verdict *v1.Verdict
 	answers []v1.ProbeAnswer
 }
@@ -58,8 +60,11 @@ func enginePath(key string) string { return "/v1/engines/" + url.PathEscape(key)
 // admit takes all steps before the callback. The segment is gone when it returns: after the admission nobody opens it.
 func (r *registration) admit(ctx context.Context) error {
 	defer r.client.close()
-	r.prepare()
 	defer r.unlink()
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	r.prepare()
 	admission, err := r.exchange(ctx)
 	r.unlink()
 	if err != nil {
@@ -110,8 +115,8 @@ func (r *registration) unlink() {
 	}
 }
 
-// exchange reports and answers until there is an admission. A service that forgot the attempt gets the same report again:
-// by then it may have another attempt of this engine, with other segments.
+// exchange reports and answers until there is an admission. A service that does not know the attempt gets the same
+// report again: it has lost all attempts and opens another one, or it is a replica that has not heard of this one yet.
 func (r *registration) exchange(ctx context.Context) (*v1.Admission, error) {
 	var pause backoff
 	for {
@@ -126,7 +131,7 @@ func (r *registration) exchange(ctx context.Context) (*v1.Admission, error) {
 			return nil, err
 		}
 		r.log.Info("attempt forgotten", "error", err)
-		r.failure, r.clock.phase = err, time.Time{}
+		r.failure, r.clock.phase, r.last = err, time.Time{}, v1.Progress{}
 		r.pause = pause
 		if err := r.rest(ctx, 0); err != nil {
 			return nil, err
@@ -164,19 +169,10 @@ func (r *registration) tell(ctx context.Context) (*v1.Progress, error) {
 	return progress, nil
 }
 
-// prove opens all segments, also after one failed, and sends what it read until there is an admission.
+// prove sends what it read until there is an admission.
 func (r *registration) prove(ctx context.Context, told *v1.Progress) (*v1.Progress, error) {
-	r.answers = make([]v1.ProbeAnswer, 0, len(told.Segments))
-	for _, segment := range told.Segments {
-		answer := probe.Read(r.gate.shm, segment.Name)
-		answer.Kind = segment.Kind
-		errno := ""
-		if answer.Error != nil {
-			errno = answer.Error.Errno
-		}
-		r.log.Info("segment opened", "kind", segment.Kind, "leader", segment.Leader, "name", segment.Name,
-			"outcome", answer.Outcome, "errno", errno)
-		r.answers = append(r.answers, answer)
+	if r.answers == nil {
+		r.open(told.Segments)
 	}
 	answers := &v1.Probe{
 		Protocol: v1.Protocol, AttemptID: told.AttemptID, Incarnation: r.report.Incarnation, Answers: r.answers,
@@ -193,6 +189,23 @@ func (r *registration) prove(ctx context.Context, told *v1.Progress) (*v1.Progre
 		return nil, r.client.unexpected("no admission")
 	}
 	return progress, err
+}
+
+// open opens all segments, also after one failed, and once in an attempt: leaders remove theirs after the admission,
+// which may have been made of the answers that a first try brought.
+func (r *registration) open(segments []v1.OpenSegment) {
+	r.answers = make([]v1.ProbeAnswer, 0, len(segments))
+	for _, segment := range segments {
+		answer := probe.Read(r.gate.shm, segment.Name)
+		answer.Kind = segment.Kind
+		errno := ""
+		if answer.Error != nil {
+			errno = answer.Error.Errno
+		}
+		r.log.Info("segment opened", "kind", segment.Kind, "leader", segment.Leader, "name", segment.Name,
+			"outcome", answer.Outcome, "errno", errno)
+		r.answers = append(r.answers, answer)
+	}
 }
 
 // missing takes in who is missing.
@@ -213,9 +226,9 @@ func (r *registration) take(text []byte) (*v1.Progress, error) {
 	if progress.Attempt < 1 || progress.AttemptID == "" {
 		return nil, r.client.unexpected("no attempt")
 	}
-	if progress.AttemptID != r.last.AttemptID {
+	if progress.AttemptID != r.current {
 		r.log = r.engine.With("attempt", progress.Attempt)
-		r.verdict, r.answers = nil, nil
+		r.current, r.verdict, r.answers = progress.AttemptID, nil, nil
 	}
 	if progress.Verdict != nil {
 		r.verdict = progress.Verdict

@@ -18,8 +18,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// alone registers rank 0 of two with a service that answers by a function, and returns how often it was asked and how long it
-// took. The callback must not run.
+// alone registers rank 0 of two with a service that answers by a function, and returns how often it was asked and how
+// long it took. The callback must not run.
 func alone(t *testing.T, answer http.HandlerFunc) (asked int64, took time.Duration, err error) {
 	t.Helper()
 	var puts atomic.Int64

@@ -39,8 +39,8 @@ type request struct {
 	method, path string
 	// body makes what is sent anew for each try; nil for requests without one.
 	body func() any
-	// sent is called once the request was written, in any goroutine, and at the latest before its answer is returned. It may
-	// be called again for each try.
+	// sent is called once the request was written, in any goroutine, and at the latest before its answer is returned.
+	// It may be called again for each try.
 	sent func()
 	// waiting reads what a 202 says. A request without it does not ask the service to wait.
 	waiting func(answer []byte) error

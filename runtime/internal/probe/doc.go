@@ -1,9 +1,9 @@
 // Package probe proves that two processes see one /dev/shm: one makes a small file with a random nonce there, the other
-// opens it by name and reads the nonce. It owns that file from its making to its removal; it must not know groups, ranks or
-// the service, and it never touches a file of anybody else.
+// opens it by name and reads the nonce. It owns that file from its making to its removal; it must not know groups,
+// ranks or the service, and it never touches a file of anybody else.
 //
-// Whatever fails is a *v1.LocalFail, which is data for the service and for an operator. vLLM's in_the_same_node_as takes
-// every failure for "another node", and hangs all ranks if the one that makes the segment cannot (vllm 52907).
+// Whatever fails is a *v1.LocalFail, which is data for the service and for an operator. vLLM's in_the_same_node_as
+// takes every failure for "another node", and hangs all ranks if the one that makes the segment cannot (vllm 52907).
 package probe
 
 // Shm is where POSIX shared memory lives: shm_open("/x") is open("/dev/shm/x").

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// A segment is the magic, the version as a little-endian uint32, the nonce, and the CRC-32C of all before it. It has exactly
-// that size.
+// A segment is the magic, the version as a little-endian uint32, the nonce, and the CRC-32C of all before it. It has
+// exactly that size.
 const (
 	magic       = "TGPROBE\n"
 	version     = 1

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// Read opens the segment of that name in dir and answers for it, with the kind of group left open: shared with the nonce;
-// not shared where there is no complete segment of that name; unknown where this process could not tell. It is opened for
-// writing, because the region will be, and without O_CREAT, which fs.protected_regular would refuse.
+// Read opens the segment of that name in dir and answers for it, with the kind of group left open: shared with the
+// nonce; not shared where there is no complete segment of that name; unknown where this process could not tell. It is
+// opened for writing, because the region will be, and without O_CREAT, which fs.protected_regular would refuse.
 func Read(dir, name string) v1.ProbeAnswer {
 	if fail := readable(dir, name); fail != nil {
 		return v1.ProbeAnswer{Outcome: v1.Unknown, Error: fail}

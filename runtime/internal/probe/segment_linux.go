@@ -21,9 +21,9 @@ type Segment struct {
 	fd        int
 }
 
-// Make makes a segment in dir, which is Shm outside tests. The file is filled and locked while it has no name yet, so that
-// nobody ever sees an incomplete one and Sweep never takes one for stale. It is written and never mapped: a write to a full
-// tmpfs is an error, where touching a mapping of it would be a SIGBUS.
+// Make makes a segment in dir, which is Shm outside tests. The file is filled and locked while it has no name yet, so
+// that nobody ever sees an incomplete one and Sweep never takes one for stale. It is written and never mapped: a write
+// to a full tmpfs is an error, where touching a mapping of it would be a SIGBUS.
 func Make(dir string) (*Segment, *v1.LocalFail) {
 	if fail := onTmpfs(dir); fail != nil {
 		return nil, fail

@@ -13,9 +13,10 @@ const (
 	maxTried = 256
 )
 
-// Sweep removes the segments in dir whose makers are gone, and returns how many. A live maker holds the lock from before
-// the segment has its name until after it lost it, so a lock that is free means that nobody will. Process ids would not
-// tell: they differ between the containers that share the directory. What cannot be opened belongs to others and is left.
+// Sweep removes the segments in dir whose makers are gone, and returns how many. A live maker holds the lock from
+// before the segment has its name until after it lost it, so a lock that is free means that nobody will. Process ids
+// would not tell: they differ between the containers that share the directory. What cannot be opened belongs to others
+// and is left.
 func Sweep(dir string) (removed int) {
 	if onTmpfs(dir) != nil {
 		return 0
