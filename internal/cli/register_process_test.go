@@ -65,7 +65,7 @@ func (p *process) end(t *testing.T) syscall.WaitStatus {
 }
 
 func TestRegisterBecomesTheCommand(t *testing.T) {
-	url := rendezvousService(t)
+	url := serve(t)
 	first := startRegister(t, "--server", url, "--engine", "chat", "--world-size", "4", "--ranks", "0-1", "--",
 		"sh", "-c", `echo "$$ $0 $1"; exit 7`, "a b", "c")
 	second := startRegister(t, "--server", url, "--engine", "chat", "--world-size", "4", "--ranks", "2,3", "--", "sh", "-c", `kill -KILL $$`)
@@ -92,7 +92,7 @@ func withoutWaiting(text string) string {
 }
 
 func TestRegisterLeavesOnSignals(t *testing.T) {
-	url := rendezvousService(t)
+	url := serve(t)
 	for name, sig := range map[string]syscall.Signal{"int": syscall.SIGINT, "term": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			leaver := startRegister(t, "--server", url, "--engine", name, "--world-size", "3", "--ranks", "0", "--", "echo", "never")

@@ -35,7 +35,7 @@ func TestRegisterOnATerminal(t *testing.T) {
 	person, tty := terminal(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Args = []string{
-		"tiergate", "register", "--server", rendezvousService(t), "--engine", "chat", "--world-size", "2", "--ranks", "0", "--", "echo", "never",
+		"tiergate", "register", "--server", serve(t), "--engine", "chat", "--world-size", "2", "--ranks", "0", "--", "echo", "never",
 	}
 	cmd.Env = append(os.Environ(), "NODE_NAME=gpu-a", "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -57,7 +57,7 @@ func TestRegisterOnATerminal(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &exit)
 	assert.Equal(t, 130, exit.ExitCode(), seen.String())
-	assert.Regexp(t, `^engine chat: reporting to http://127\.0\.0\.1:\d+, 60 s left\n`+
+	assert.Regexp(t, `^engine chat: reporting to unix:///\S+, 60 s left\n`+
 		`(?s:.*)\x1b\[\dA\x1b\[Jengine chat, attempt 1: waiting for reports, 1 of 2 ranks, \d+ s left\n`+
 		`  here     gpu-a 0\n  missing  rank 1\n`+
 		`(?s:.*)\x1b\[3A\x1b\[Jtiergate register: interrupted by signal: interrupt\n$`, seen.String())

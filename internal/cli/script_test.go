@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	launches, err := filepath.Abs("../../testdata/launches")
 	require.NoError(t, err)
-	cache, service := t.TempDir(), rendezvousService(t)
+	cache, service := t.TempDir(), serve(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
