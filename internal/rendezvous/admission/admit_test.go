@@ -60,6 +60,11 @@ func TestAdmissions(t *testing.T) {
 		{"facts forged equal", attempt{tp: 2, claims: "AA", mounts: "AB"}, admission.CodeDisagreement},
 		{"facts forged different", attempt{tp: 2, claims: "AB", mounts: "AA"}, admission.CodeDisagreement},
 		{"forged among withheld", attempt{tp: 4, claims: "aABB", mounts: "AAAB"}, admission.CodeDisagreement},
+		{"forged before a witness", attempt{tp: 3, claims: "aAA", mounts: "ABA"}, admission.CodeDisagreement},
+		{"a segment that is gone", attempt{tp: 2, claims: "AA", mounts: "AA", tamper: func(_ int64, a []v1.ProbeAnswer) []v1.ProbeAnswer {
+			a[0] = v1.ProbeAnswer{Kind: "tp", Outcome: v1.NotShared, Error: &v1.LocalFail{Errno: "ENOENT"}}
+			return a
+		}}, admission.CodeDisagreement},
 		{"forged across groups", attempt{tp: 2, pp: 2, claims: "aABb", mounts: "AAAA"}, admission.CodeDisagreement},
 		{"forged for two of four", attempt{tp: 4, claims: "AAAB", mounts: "AABC"}, admission.CodeDisagreement},
 

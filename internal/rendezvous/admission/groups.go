@@ -91,8 +91,10 @@ func (m *members) group(of v1.Group) group {
 		return g
 	}
 	g.leader, g.Outcome = of.Ranks[0], v1.Shared
-	for _, rank := range of.Ranks {
+	found := make([]string, len(of.Ranks))
+	for i, rank := range of.Ranks {
 		outcome, reason := m.outcome(rank, g.leader, of.Kind)
+		found[i] = outcome
 		if outcome == v1.Shared {
 			continue
 		}
@@ -101,7 +103,7 @@ func (m *members) group(of v1.Group) group {
 			g.Outcome = outcome
 		}
 	}
-	g.contradiction = m.contradict(&g)
+	g.contradiction = m.contradict(of.Ranks, found)
 	return g
 }
 
@@ -119,52 +121,4 @@ func (m *members) facts(ranks []int64) string {
 		}
 	}
 	return result
-}
-
-// contradiction is a pair of ranks of which facts and probe say different things.
-type contradiction struct {
-	first, second int64
-	// factsShare is true where the facts say that they share memory and the probe that they do not.
-	factsShare bool
-}
-
-// apart finds two ranks that the facts keep apart. Groups that are all shared connect the whole grid, so that it
-// contradicts these, also where none of them has both ranks.
-func (m *members) apart() *contradiction {
-	first := -1
-	for i, domain := range m.domains {
-		switch {
-		case domain == unknownDomain:
-		case first < 0:
-			first = i
-		case domain != m.domains[first]:
-			return &contradiction{first: m.reports[first].Rank, second: m.reports[i].Rank}
-		}
-	}
-	return nil
-}
-
-// contradict finds the first member that is known to be in the memory of those who read the leader's nonce, and did not
-// read it, or the other way round.
-func (m *members) contradict(g *group) *contradiction {
-	witness, home := g.leader, m.domain(g.leader)
-	rest := g.Members
-	for _, rank := range g.Ranks {
-		read := len(rest) == 0 || rest[0].Rank != rank
-		outcome := v1.Shared
-		if !read {
-			outcome, rest = rest[0].Outcome, rest[1:]
-		}
-		domain := m.domain(rank)
-		switch {
-		case domain == unknownDomain || rank == g.leader:
-		case read && home == unknownDomain:
-			witness, home = rank, domain
-		case read && domain != home:
-			return &contradiction{first: witness, second: rank}
-		case outcome == v1.NotShared && domain == home:
-			return &contradiction{first: witness, second: rank, factsShare: true}
-		}
-	}
-	return nil
 }
