@@ -62,16 +62,15 @@ func (r *registration) proven(a *v1.Admission) error {
 	listed := map[string]bool{}
 	for i := range a.Groups {
 		g := &a.Groups[i]
-		switch {
-		case g.Outcome != v1.Shared || g.Facts == v1.NotShared || len(g.Members) > 0:
-			return r.client.unexpected("an admission that allows although group %s %v is %q, by facts %q", g.Kind, g.Ranks, g.Outcome, g.Facts)
-		case !slices.Contains(g.Ranks, r.member.Rank):
+		if g.Outcome != v1.Shared || g.Facts == v1.NotShared || len(g.Members) > 0 {
+			return r.client.unexpected("an admission that allows although group %s %v is %q, by facts %q", g.Kind, g.Ranks,
+				g.Outcome, g.Facts)
+		}
+		if !slices.Contains(g.Ranks, r.member.Rank) {
 			continue
-		case !slices.Contains(probedKinds[:], g.Kind) || !slices.Equal(g.Ranks, r.member.Groups[g.Kind]):
-			return r.client.unexpected("an admission with group %s %v, but that of rank %d is %v", g.Kind, g.Ranks, r.member.Rank,
-				r.member.Groups[g.Kind])
-		case !r.read(g.Kind):
-			return r.client.unexpected("an admission that calls group %s %v shared, which rank %d did not find", g.Kind, g.Ranks, r.member.Rank)
+		}
+		if err := r.own(g); err != nil {
+			return err
 		}
 		listed[g.Kind] = true
 	}
@@ -82,6 +81,19 @@ func (r *registration) proven(a *v1.Admission) error {
 		if slices.Contains(g.Ranks, r.member.Rank) && !listed[g.Kind] && (a.MoreGroups == 0 || !r.read(g.Kind)) {
 			return r.client.unexpected("an admission without group %s %v, which the verdict wants probed", g.Kind, g.Ranks)
 		}
+	}
+	return nil
+}
+
+// own compares a probed group with the rank's own of that kind, and with what the rank found there.
+func (r *registration) own(g *v1.ProbedGroup) error {
+	own := r.member.Groups[g.Kind]
+	switch {
+	case !slices.Contains(probedKinds[:], g.Kind) || !slices.Equal(g.Ranks, own):
+		return r.client.unexpected("an admission with group %s %v, but that of rank %d is %v", g.Kind, g.Ranks, r.member.Rank, own)
+	case !r.read(g.Kind):
+		return r.client.unexpected("an admission that calls group %s %v shared, which rank %d did not find", g.Kind, g.Ranks,
+			r.member.Rank)
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func parseURL(text string) (address, error) {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "":
 		return address{base: strings.TrimSuffix(u.String(), "/")}, nil
 	}
-	return address{}, fmt.Errorf("service address %q: write http://host:port, https://host:port or unix:///path/to/socket", text)
+	return address{}, fmt.Errorf("service address %q: write http://host:port, https://host:port or unix:///path/to/socket",
+		text)
 }
 
 // client asks one service over one connection that it keeps, for one registration.
@@ -98,7 +99,9 @@ func (e *transient) Unwrap() error { return e.err }
 
 // send asks once. The error is a *transient, an *EndedError, a *ServiceError or has ErrAnswer in its chain; without one
 // the status is 200 or 202. Sent, unless nil, is called as soon as the request was written, in any goroutine.
-func (c *client) send(ctx context.Context, method, path string, body any, sent func()) (status int, answer []byte, err error) {
+func (c *client) send(
+	ctx context.Context, method, path string, body any, sent func(),
+) (status int, answer []byte, err error) {
 	var text []byte
 	if body != nil {
 		if text, err = json.Marshal(body); err != nil {
@@ -167,7 +170,11 @@ func (c *client) classify(response *http.Response, answer []byte) (int, []byte, 
 
 // passes are the statuses of a service that is overloaded, starting or ending.
 func passes(status int) bool {
-	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+	switch status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return true
+	}
+	return false
 }
 
 func (c *client) refusal(response *http.Response, coded bool, problem *v1.Problem) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -51,7 +50,7 @@ func (s *session) admitCore(ctx context.Context, log *slog.Logger, path string, 
 		}
 		report.AttemptID = last.AttemptID
 		text, err = s.poll(ctx, request{
-			method: http.MethodPut, path: path + "/attempts/" + strconv.FormatInt(last.Attempt, 10) + "/core",
+			method: http.MethodPut, path: fmt.Sprintf("%s/attempts/%d/core", path, last.Attempt),
 			body: func() any { return report }, waiting: func([]byte) error { return nil },
 		})
 		switch {
@@ -95,8 +94,8 @@ func (s *session) believeCore(log *slog.Logger, text []byte, asked *v1.AttemptVi
 	case a.Outcome != v1.Allow:
 		return s.client.unexpected("a core's admission with the outcome %.40q", a.Outcome)
 	case a.Attempt != asked.Attempt || a.AttemptID != asked.AttemptID:
-		return s.client.unexpected("a core's admission of attempt %d (%.40s), not of attempt %d (%.40s)", a.Attempt, a.AttemptID,
-			asked.Attempt, asked.AttemptID)
+		return s.client.unexpected("a core's admission of attempt %d (%.40s), not of attempt %d (%.40s)", a.Attempt,
+			a.AttemptID, asked.Attempt, asked.AttemptID)
 	case late > 0:
 		return fmt.Errorf("%w: the core would go on %s after its deadline", ErrLate, late.Round(time.Millisecond))
 	}

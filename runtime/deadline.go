@@ -1,6 +1,9 @@
 package runtime
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 const (
 	// grace is how much longer than the service a rank waits, so that it is the service that says who was missing.
@@ -43,4 +46,20 @@ func (d *deadline) poll(now time.Time, longest time.Duration) time.Duration {
 func (d *deadline) heard(now time.Time, remainingMS int64) {
 	remaining := min(max(remainingMS, 0), longestDeadline.Milliseconds())
 	d.phase = now.Add(time.Duration(remaining) * time.Millisecond)
+}
+
+// backoff is exponential, with jitter so that the ranks of an engine do not come back at once. It stays below the two
+// seconds after which the service takes a rank for gone.
+type backoff struct{ last time.Duration }
+
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = time.Second
+	// longestAsked is how long a rank that has a deadline leaves a service alone that asks for it.
+	longestAsked = 5 * time.Second
+)
+
+func (b *backoff) next() time.Duration {
+	b.last = min(max(2*b.last, shortestPause), longestPause)
+	return b.last/2 + rand.N(b.last/2)
 }

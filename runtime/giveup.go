@@ -39,7 +39,7 @@ func (r *registration) giveUp(ctx context.Context, why error) {
 			return
 		}
 	}
-	path := r.path + "/attempts/" + strconv.FormatInt(attempt, 10)
+	path := fmt.Sprintf("%s/attempts/%d", r.path, attempt)
 	reason := fmt.Sprintf("rank %d gave up: %v", r.member.Rank, r.explained(why))
 	_, _, err := r.client.send(ctx, http.MethodDelete, path, v1.Revocation{AttemptID: id, Reason: reason}, nil)
 	if err != nil {

@@ -33,13 +33,24 @@ type network struct {
 
 func serve(t *testing.T, h http.Handler) *network {
 	n := &network{accept: make(chan net.Conn), closed: make(chan struct{})}
+	var mu sync.Mutex
 	var handlers sync.WaitGroup
+	closing := false
+	enter := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if !closing {
+			handlers.Add(1)
+		}
+		return !closing
+	}
 	server := &http.Server{
 		ErrorLog: quiet,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handlers.Add(1)
-			defer handlers.Done()
-			h.ServeHTTP(w, r)
+			if enter() {
+				defer handlers.Done()
+				h.ServeHTTP(w, r)
+			}
 		}),
 	}
 	done := make(chan struct{})
@@ -50,6 +61,9 @@ func serve(t *testing.T, h http.Handler) *network {
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
+		mu.Lock()
+		closing = true
+		mu.Unlock()
 		handlers.Wait()
 	})
 	return n

@@ -13,13 +13,7 @@ import (
 )
 
 // probedKinds are the kinds of groups whose members must share memory, in the order in which they are probed.
-const (
-	kindTensor         = "tp"
-	kindPipeline       = "pp"
-	kindPrefillContext = "pcp"
-)
-
-var probedKinds = [...]string{kindTensor, kindPipeline, kindPrefillContext}
+var probedKinds = [...]string{"tp", "pp", "pcp"}
 
 // Membership is what a worker knows of its place. Ranks are those within the replica, 0 to WorldSize-1.
 type Membership struct {
@@ -40,7 +34,8 @@ func (m *Membership) validate() error {
 	case m.WorldSize < 1:
 		return fmt.Errorf("world size is %d, allowed is 1 or more", m.WorldSize)
 	case m.Rank < 0 || m.Rank >= m.WorldSize:
-		return fmt.Errorf("rank %d is not in a world of %d: ranks are those within the replica, 0 to world size - 1", m.Rank, m.WorldSize)
+		return fmt.Errorf("rank %d is not in a world of %d: ranks are those within the replica, 0 to world size - 1",
+			m.Rank, m.WorldSize)
 	case m.DataParallelRank < 0:
 		return fmt.Errorf("data parallel rank is %d, allowed is 0 or more", m.DataParallelRank)
 	}
@@ -68,9 +63,10 @@ func (m *Membership) validateGated() error {
 	case p == nil:
 		return errors.New("engine.parallel is missing: give the sizes of the grid")
 	}
-	for kind, size := range map[string]*int64{kindTensor: p.Tensor, kindPipeline: p.Pipeline, kindPrefillContext: p.PrefillContext} {
-		if size != nil && *size > 1 && len(m.Groups[kind]) == 0 {
-			return fmt.Errorf("there is no %s group, but its size in engine.parallel is %d: give the ranks of the group", kind, *size)
+	for i, size := range [len(probedKinds)]*int64{p.Tensor, p.Pipeline, p.PrefillContext} {
+		if kind := probedKinds[i]; size != nil && *size > 1 && len(m.Groups[kind]) == 0 {
+			return fmt.Errorf("there is no %s group, but engine.parallel has %d ranks in one: give the ranks of the group",
+				kind, *size)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func TestMembershipsThatCannotBe(t *testing.T) {
 		"empty group":         {func(m *Membership) { m.Groups["tp"] = []int64{} }, "group tp [] does not contain rank 0"},
 		"rank out of world":   {func(m *Membership) { m.Groups["pp"] = []int64{0, 2} }, "group pp [0 2] is not in a world of 2"},
 		"negative group rank": {func(m *Membership) { m.Groups["pcp"] = []int64{0, -2} }, "group pcp [0 -2] is not in a world of 2"},
-		"no group":            {func(m *Membership) { m.Groups = nil }, "there is no tp group, but its size in engine.parallel is 2"},
+		"no group":            {func(m *Membership) { m.Groups = nil }, "there is no tp group, but engine.parallel has 2 ranks in one"},
 		"command":             {func(m *Membership) { m.Engine.Command = []string{"vllm", "serve", "--config", "f"} }, "the engine is given as a command"},
 		"no sizes":            {func(m *Membership) { m.Engine.Parallel = nil }, "engine.parallel is missing"},
 	} {

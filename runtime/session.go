@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -91,7 +90,8 @@ func (s *session) try(ctx context.Context, q request, wait time.Duration) (int, 
 		path += "?wait=" + strconv.FormatInt(wait.Milliseconds(), 10) + "ms"
 	}
 	until := earlier(s.clock.end(), time.Now().Add(wait+slack))
-	ctx, cancel := context.WithDeadlineCause(ctx, until, fmt.Errorf("no answer in %s", time.Until(until).Round(time.Millisecond)))
+	silence := fmt.Errorf("no answer in %s", time.Until(until).Round(time.Millisecond))
+	ctx, cancel := context.WithDeadlineCause(ctx, until, silence)
 	defer cancel()
 	var body any
 	if q.body != nil {
@@ -120,11 +120,9 @@ func (s *session) again(ctx context.Context, early time.Duration) error {
 	return nil
 }
 
-func (s *session) answered() {
-	s.heard, s.failure = time.Now(), nil
-}
+func (s *session) answered() { s.heard, s.failure = time.Now(), nil }
 
-// rest waits before the next try, at least for what the service asked for. It fails if the deadline comes first.
+// rest waits before the next try, and for what the service asked in addition. It fails if the deadline comes first.
 func (s *session) rest(ctx context.Context, asked time.Duration) error {
 	left := time.Until(s.clock.end())
 	pause := min(s.pause.next()+min(asked, longestAsked), left)
@@ -158,20 +156,4 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// backoff is exponential, with jitter so that the ranks of an engine do not come back at once. It stays below the two
-// seconds after which the service takes a rank for gone.
-type backoff struct{ last time.Duration }
-
-const (
-	shortestPause = 50 * time.Millisecond
-	longestPause  = time.Second
-	// longestAsked is how long a rank that has a deadline leaves a service alone that asks for it.
-	longestAsked = 5 * time.Second
-)
-
-func (b *backoff) next() time.Duration {
-	b.last = min(max(2*b.last, shortestPause), longestPause)
-	return b.last/2 + rand.N(b.last/2)
 }

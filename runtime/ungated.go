@@ -2,8 +2,8 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -37,7 +37,7 @@ func (g *Gate) mention(ctx context.Context, m *Membership) {
 	defer r.client.close()
 	r.report.Facts = g.opts.Collect()
 	r.report.DeadlineMS = g.opts.Deadline.Milliseconds()
-	path := r.path + "/ranks/" + strconv.FormatInt(m.Rank, 10) + "?wait=0s"
+	path := fmt.Sprintf("%s/ranks/%d?wait=0s", r.path, m.Rank)
 	if _, _, err := r.client.send(ctx, http.MethodPut, path, &r.report, nil); err != nil {
 		r.log.Info("report not sent", "error", err)
 		return

@@ -79,8 +79,8 @@ func onTmpfs(dir string) *v1.LocalFail {
 		return failure(dir, "statfs", dir, err)
 	}
 	if fs.Type != unix.TMPFS_MAGIC {
-		return &v1.LocalFail{Errno: NotTmpfs, Detail: fmt.Sprintf("%s is no tmpfs but a file system of type 0x%x; mount a tmpfs "+
-			"there (Kubernetes: emptyDir with medium Memory)", dir, fs.Type)}
+		return &v1.LocalFail{Errno: NotTmpfs, Detail: fmt.Sprintf("%s is no tmpfs but a file system of type 0x%x; mount "+
+			"a tmpfs there (Kubernetes: emptyDir with medium Memory)", dir, fs.Type)}
 	}
 	return nil
 }

@@ -57,7 +57,9 @@ func readable(dir, name string) *v1.LocalFail {
 	case name == "":
 		return &v1.LocalFail{Errno: NoSegment, Detail: "the leader of the group has no segment that could be opened"}
 	case !valid(name):
-		return &v1.LocalFail{Errno: InvalidName, Detail: fmt.Sprintf("%.80q is not the name of a segment, and was not opened", name)}
+		return &v1.LocalFail{
+			Errno: InvalidName, Detail: fmt.Sprintf("%.80q is not the name of a segment, and was not opened", name),
+		}
 	}
 	return onTmpfs(dir)
 }
@@ -83,8 +85,8 @@ func forbidden(dir, path string, err error) *v1.LocalFail {
 	if retry(func() error { return unix.Lstat(path, &stat) }) != nil {
 		return failure(dir, "open", path, err)
 	}
-	return &v1.LocalFail{Errno: errnoName(err), Detail: fmt.Sprintf("open %s: %v; it is shared but not permitted: it belongs to "+
-		"uid %d and has mode %04o, this process runs as uid %d; run all workers as one user and with one security context "+
+	return &v1.LocalFail{Errno: errnoName(err), Detail: fmt.Sprintf("open %s: %v; it is shared but not permitted: it belongs "+
+		"to uid %d and has mode %04o, this process runs as uid %d; run all workers as one user and with one security context "+
 		"(Kubernetes: runAsUser, seLinuxOptions)", path, err, stat.Uid, stat.Mode&0o7777, os.Geteuid())}
 }
 

@@ -88,7 +88,9 @@ func (s *Segment) link() *v1.LocalFail {
 	if retry(func() error { return unix.Linkat(s.fd, "", unix.AT_FDCWD, s.path(), unix.AT_EMPTY_PATH) }) == nil {
 		return nil
 	}
-	return &v1.LocalFail{Errno: NoProc, Detail: fmt.Sprintf("link %s to %s: %v; mount /proc in this container", through, s.path(), err)}
+	return &v1.LocalFail{
+		Errno: NoProc, Detail: fmt.Sprintf("link %s to %s: %v; mount /proc in this container", through, s.path(), err),
+	}
 }
 
 func (s *Segment) path() string { return s.dir + "/" + s.name }
