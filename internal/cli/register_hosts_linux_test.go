@@ -18,7 +18,7 @@ import (
 // Ranks on two hosts: all processes say the same, and none of their commands runs.
 func TestRegisterOnTwoHosts(t *testing.T) {
 	lab := hosttest.New(t)
-	url := serve(t) // at a socket in the file system, which the hosts share
+	url := serve(t)                                  // at a socket in the file system, which the hosts share
 	binary := filepath.Join(t.TempDir(), "tiergate") // TestMain goes by the name
 	self, err := os.Executable()
 	require.NoError(t, err)
