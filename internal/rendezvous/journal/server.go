@@ -9,6 +9,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
+// maxPending is what may wait to be delivered. A watch that lags behind more than that is cut off, and thousands of ranks can
+// report at once.
+const maxPending = 256 << 20
+
 // local is a NATS server inside this process. It listens nowhere and keeps everything in memory; its directory stays empty,
 // but the server insists on one that it could write to.
 type local struct {
@@ -24,7 +28,7 @@ func startLocal(maxBytes int64, timeout time.Duration) (*local, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "tiergate", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true,
 		JetStream: true, StoreDir: dir, JetStreamMaxMemory: 2 * maxBytes, JetStreamMaxStore: -1,
-		MaxPayload: maxPayload, MaxPending: 4 * maxPayload,
+		MaxPayload: maxPayload, MaxPending: maxPending,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make in-process NATS server: %w", err), os.RemoveAll(dir))
