@@ -40,7 +40,12 @@ func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe
 	if err := sleep(ctx, a.ended, until); err != nil {
 		return nil, err
 	}
-	return s.progress(a, rank, p.Incarnation, func(answer *v1.Progress) { answer.Missing = a.unanswered() })
+	answer, err := s.progress(a, rank, p.Incarnation, func(answer *v1.Progress) { answer.Missing = a.unanswered() })
+	if err != nil {
+		return nil, err
+	}
+	answer.Verdict = nil // the rank has had it since its report, and it is most of the answer
+	return answer, nil
 }
 
 // outcomes is what the answers come to; nil if they are not wanted, because they are there already or the attempt ended.
