@@ -29,7 +29,8 @@ type Progress struct {
 	// RemainingMS is what is left of the phase, counted by the service; after it the attempt times out.
 	RemainingMS int64 `json:"remaining_ms"`
 	// Missing are the ranks that did not report yet, or in the probe phase did not answer yet.
-	Missing []int64  `json:"missing,omitempty"`
+	Missing []int64 `json:"missing,omitempty"`
+	// Verdict is the one of the attempt, with at most 16 violations a check; its probe lists the groups of this rank.
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Segments are what this rank must open, in this order: those of the leaders of its TP, PP and PCP group.
 	Segments []OpenSegment `json:"segments,omitempty"`

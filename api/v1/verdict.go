@@ -39,8 +39,10 @@ type CheckResult struct {
 	Outcome     string      `json:"outcome"`
 	Enforcement string      `json:"enforcement"`
 	Violations  []Violation `json:"violations"`
-	Missing     []string    `json:"missing,omitempty"`
-	Waiver      *Waiver     `json:"waiver,omitempty"`
+	// MoreViolations counts those that a rank is not told at KV registration, because thousands get the same answer.
+	MoreViolations int64    `json:"more_violations,omitempty"`
+	Missing        []string `json:"missing,omitempty"`
+	Waiver         *Waiver  `json:"waiver,omitempty"`
 }
 
 // Violation is one reason why a check fails: what is wrong and what was seen, and in Fix what to change.

@@ -74,8 +74,8 @@ type member struct {
 
 // verdictState keeps the verdict as text, and decoded as long as the end is.
 type verdictState struct {
-	raw     []byte
-	verdict *v1.Verdict
+	raw           []byte
+	verdict, told *v1.Verdict
 	// groups are the probed groups by kind and rank.
 	groups map[groupKey]*v1.Group
 	// unanswered counts the members whose answers are missing.
@@ -109,7 +109,7 @@ func (a *attempt) cool() {
 		a.end.record = nil
 	}
 	if a.verdict != nil {
-		a.verdict.verdict = nil
+		a.verdict.verdict, a.verdict.told = nil, nil
 	}
 }
 

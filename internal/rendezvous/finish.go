@@ -62,6 +62,7 @@ func (a *attempt) conclude(kind string, ranks []int64, message string) *endRecor
 		Views:      a.rankViews(),
 		Missing:    a.missing(),
 	}
+	r.CoreFree = a.verdict != nil && !admission.CoreInForce(a.verdict.verdict)
 	for _, m := range a.sorted() {
 		digest := slices.Index(r.Digests, m.digest)
 		if digest < 0 {

@@ -121,7 +121,7 @@ func (s *Service) foldVerdict(a *attempt, e Entry) error {
 	if err := json.Unmarshal(record.Verdict, verdict); err != nil {
 		return err
 	}
-	state := &verdictState{raw: record.Verdict, verdict: verdict, groups: map[groupKey]*v1.Group{}}
+	state := &verdictState{raw: record.Verdict, verdict: verdict, told: toldVerdict(verdict), groups: map[groupKey]*v1.Group{}}
 	for i := range verdict.Probe {
 		g := &verdict.Probe[i]
 		for _, rank := range g.Ranks {

@@ -126,7 +126,9 @@ type endRecord struct {
 	Parallel  *v1.Parallel  `json:"parallel,omitempty"`
 	DPRank    int64         `json:"dp_rank,omitempty"`
 	First     *v1.NodeFacts `json:"first,omitempty"`
-	Missing   []int64       `json:"missing,omitempty"`
+	// CoreFree: the site does not want the engine core to be compared with rank 0.
+	CoreFree bool    `json:"core_free,omitempty"`
+	Missing  []int64 `json:"missing,omitempty"`
 }
 
 // boundRank is what an admission is bound to, for one rank. Digest counts in Digests.

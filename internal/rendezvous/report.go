@@ -25,17 +25,18 @@ func (s *Service) Report(ctx context.Context, key Key, rank int64, r *v1.Report,
 	if err != nil {
 		return nil, err
 	}
-	leave := s.enter(a, rank, r.Incarnation)
+	incarnation := r.Incarnation // of thousands that wait, nobody holds the whole report
+	leave := s.enter(a, rank, incarnation)
 	defer leave()
 	if err := sleep(ctx, a.decided, until); err != nil {
 		return nil, err
 	}
-	return s.progress(a, rank, r.Incarnation, func(p *v1.Progress) {
+	return s.progress(a, rank, incarnation, func(p *v1.Progress) {
 		if a.verdict == nil {
 			p.Missing = a.missing()
 			return
 		}
-		p.Verdict, p.Segments = a.verdict.verdict, a.segmentsOf(rank)
+		p.Verdict, p.Segments = a.verdictFor(rank), a.segmentsOf(rank)
 	})
 }
 
@@ -184,15 +185,17 @@ func (a *attempt) concluded(p *v1.Progress, rank int64, incarnation string) (*v1
 	if record.Admission == nil || b == nil || b.Incarnation != incarnation {
 		return nil, &EndedError{record.AttemptEnd}
 	}
-	result := *record.Admission
+	result := toldAdmission(record.Admission, rank)
 	result.Rank = &v1.AdmittedRank{
 		Rank: rank, Incarnation: b.Incarnation, ConfigurationDigest: record.Digests[b.Digest], SegmentSHA256: b.Segment,
 	}
-	p.Admission = &result
+	p.Admission = result
 	if a.verdict != nil {
-		if p.Verdict, err = a.verdict.read(); err != nil {
+		verdict, err := a.verdict.read()
+		if err != nil {
 			return nil, err
 		}
+		p.Verdict = toldVerdict(verdict)
 	}
 	return p, nil
 }

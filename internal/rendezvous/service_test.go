@@ -279,6 +279,37 @@ func TestCore(t *testing.T) {
 	})
 }
 
+// TestCoreThatIsFree: a site may not care where the core is.
+func TestCoreThatIsFree(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.sim.coreFree = true
+		p := f.admitted()
+		got, err := f.service.Core(f.Context(), engineE, 1, &v1.CoreReport{AttemptID: p.AttemptID, Incarnation: three}, 0)
+		require.NoError(f, err)
+		assert.Equal(f, v1.Allow, got.Outcome)
+	})
+}
+
+// TestTold: a rank is told its own groups and what speaks against the engine, not everything.
+func TestTold(t *testing.T) {
+	full := &v1.Admission{Outcome: v1.Reject}
+	for i := range int64(40) {
+		outcome := v1.Shared
+		if i%2 == 1 {
+			outcome = v1.NotShared
+		}
+		full.Groups = append(full.Groups, v1.ProbedGroup{Kind: "tp", Ranks: []int64{2 * i, 2*i + 1}, Outcome: outcome})
+	}
+	told := toldAdmission(full, 8)
+	assert.Len(t, told.Groups, 1+toldGroups)
+	assert.EqualValues(t, 40-17, told.MoreGroups)
+	assert.Equal(t, []int64{8, 9}, told.Groups[2].Ranks, "its own, though it is shared")
+	assert.Len(t, full.Groups, 40)
+	verdict := &v1.Verdict{Checks: []v1.CheckResult{{Violations: make([]v1.Violation, 20)}}, Probe: []v1.Group{{Kind: "tp"}}}
+	assert.EqualValues(t, 4, toldVerdict(verdict).Checks[0].MoreViolations)
+	assert.Len(t, verdict.Checks[0].Violations, 20)
+}
+
 // TestWorldsDiffer: a verdict comes as soon as the smallest world is complete.
 func TestWorldsDiffer(t *testing.T) {
 	inBubble(t, func(f *fixture) {

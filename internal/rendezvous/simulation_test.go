@@ -62,6 +62,8 @@ type simulation struct {
 	rng    *rand.Rand
 	store  *simStore
 	faulty bool
+	// coreFree: the policy does not care where the engine core is.
+	coreFree bool
 
 	tensor, pipeline int64
 	world            int
@@ -155,6 +157,11 @@ func (sim *simulation) start() *replica {
 // decide is a policy that has every group of the grid probed.
 func (sim *simulation) decide(context.Context, *v1.Launch) ([]byte, error) {
 	verdict := v1.Verdict{Outcome: v1.Allow, Checks: []v1.CheckResult{}, Probe: sim.groups()}
+	if !sim.coreFree {
+		verdict.Checks = append(verdict.Checks, v1.CheckResult{
+			ID: "tiering.core_local", Outcome: v1.NotApplicable, Enforcement: v1.EnforceDeny, Violations: []v1.Violation{},
+		})
+	}
 	if sim.world > 1 {
 		verdict.Outcome = v1.Unknown
 		verdict.Checks = append(verdict.Checks, v1.CheckResult{
