@@ -30,11 +30,13 @@ type rejection struct {
 func (s *site) verifyRejected(f assert.TestingT, t testing.TB, tap *hosttest.Wiretap, run *started, results []worker.Result, want rejection) {
 	first := results[0]
 	assert.Contains(f, first.Error, spanning)
-	for _, l := range run.engine.grid.lines() {
-		for _, rank := range l.ranks {
-			if want.facts(l) == v1.NotShared {
-				assert.Contains(f, first.Error, s.places[[]rune(run.engine.placement)[rank]].host.Name, "the error names the nodes")
-			}
+	for _, g := range s.probed(run.engine, want.facts) {
+		if g.Outcome == v1.Shared && g.Facts != v1.NotShared {
+			continue
+		}
+		for _, rank := range g.Ranks {
+			name := s.places[[]rune(run.engine.placement)[rank]].host.Name
+			assert.Contains(f, first.Error, name, "where rank %d of the %s group %v is", rank, g.Kind, g.Ranks)
 		}
 	}
 	var lastSent, lastReturned int64
@@ -49,7 +51,7 @@ func (s *site) verifyRejected(f assert.TestingT, t testing.TB, tap *hosttest.Wir
 		}
 		assert.Equal(f, want.code, r.Admission.Code)
 		assert.Equal(f, want.disagreement, r.Admission.Disagreement)
-		assert.Equal(f, s.probed(run.engine, want.facts), outlines(r.Admission.Groups))
+		assert.Equal(f, concerning(int64(i), s.probed(run.engine, want.facts)), outlines(r.Admission.Groups), "what rank %d is told", i)
 	}
 	assert.Less(f, time.Duration(lastReturned-lastSent), promptly, "from the last report to the last error")
 	assert.Empty(f, run.allocated(), "no callback ran")
@@ -124,6 +126,13 @@ func bare(opened []worker.Opened) []worker.Opened {
 		list = append(list, worker.Opened{Kind: o.Kind, Leader: o.Leader, Outcome: o.Outcome})
 	}
 	return list
+}
+
+// concerning are the groups that a rank is told of: its own, and those that speak against the engine.
+func concerning(rank int64, groups []v1.ProbedGroup) []v1.ProbedGroup {
+	return slices.DeleteFunc(groups, func(g v1.ProbedGroup) bool {
+		return g.Outcome == v1.Shared && g.Facts != v1.NotShared && !slices.Contains(g.Ranks, rank)
+	})
 }
 
 func outlines(groups []v1.ProbedGroup) []v1.ProbedGroup {

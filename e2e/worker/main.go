@@ -68,7 +68,7 @@ func (s *Spec) register(env []string, steps *steps) Result {
 		err = gate.RegisterKV(context.Background(), s.Membership(), s.allocate)
 		result.Returned = now()
 	}
-	result.Opened, result.Sent, result.Admitted = steps.opened, steps.sent, steps.admitted
+	steps.tell(&result)
 	var rejected *runtime.RejectedError
 	var ended *runtime.EndedError
 	switch {

@@ -57,9 +57,10 @@ type Result struct {
 	Admission *v1.Admission `json:",omitempty"`
 	// Opened are the segments that were opened, in order.
 	Opened []Opened `json:",omitempty"`
-	// Called, Sent, Admitted and Returned are when RegisterKV was called, its report was sent, the admission was received,
-	// and it returned, in nanoseconds of a clock that all processes of the machine share.
-	Called, Sent, Admitted, Returned int64
+	// Called, Sent, Judged, Answered, Admitted and Returned are when RegisterKV was called, its report was sent, the verdict
+	// was received, the answers to it were sent, the admission was received, and RegisterKV returned: nanoseconds of a clock
+	// that all processes of the machine share, 0 for what did not happen.
+	Called, Sent, Judged, Answered, Admitted, Returned int64
 }
 
 // Opened is a segment that the worker was told to open, and what came of it.

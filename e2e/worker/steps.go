@@ -19,12 +19,13 @@ type steps struct {
 
 // record is what handlers of one registration share.
 type record struct {
-	mu             sync.Mutex
-	faults         []Fault
-	released       chan os.Signal
-	files          unix.Rlimit
-	sent, admitted int64
-	opened         []Opened
+	mu       sync.Mutex
+	faults   []Fault
+	released chan os.Signal
+	files    unix.Rlimit
+	// at are the times of messages; the last counts.
+	at     map[string]int64
+	opened []Opened
 }
 
 func newSteps(next slog.Handler, faults []Fault) *steps {
@@ -36,7 +37,15 @@ func newSteps(next slog.Handler, faults []Fault) *steps {
 func (s *steps) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent, s.admitted, s.opened = 0, 0, nil
+	s.at, s.opened = map[string]int64{}, nil
+}
+
+func (s *steps) tell(r *Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Opened = s.opened
+	r.Sent, r.Judged, r.Answered = s.at["report sent"], s.at["verdict received"], s.at["answers sent"]
+	r.Admitted = s.at["admission received"]
 }
 
 // Enabled is true also where nobody reads the lines.
@@ -54,12 +63,8 @@ func (s *steps) Handle(ctx context.Context, line slog.Record) error {
 	at := now()
 	err := s.Handler.Handle(ctx, line)
 	s.mu.Lock()
-	switch line.Message {
-	case "report sent":
-		s.sent = at
-	case "admission received":
-		s.admitted = at
-	case "segment opened":
+	s.at[line.Message] = at
+	if line.Message == "segment opened" {
 		s.opened = append(s.opened, opened(line))
 	}
 	var faults []Fault
