@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
@@ -58,6 +59,7 @@ func TestCatalogueHasEveryCode(t *testing.T) {
 	for _, dir := range []string{"v1", "../topology", "../topology/document", "../topology/vllm"} {
 		want = append(want, codesIn(t, dir)...)
 	}
+	want = append(want, v1.EndAdmission, v1.EndRevoked, v1.EndSuperseded, v1.EndDuplicate, v1.EndTimedOut)
 	got := slices.Collect(maps.Keys(catalogue))
 	assert.ElementsMatch(t, append(want, codeClientGone), got)
 	manual, err := os.ReadFile("../docs/api.md")
@@ -104,6 +106,19 @@ func TestProblemOf(t *testing.T) {
 			v1.Problem{
 				Code: "contradiction", Status: 422, Title: "Command and fields contradict each other", Detail: "d",
 				Pointer: "/a",
+			},
+		},
+		{
+			wrapped(&rendezvous.Error{Code: v1.CodeInvalidReport, Pointer: "/a", Detail: "d"}),
+			v1.Problem{
+				Code: "invalid_report", Status: 400, Title: "The report contradicts itself", Detail: "d", Pointer: "/a",
+			},
+		},
+		{
+			wrapped(&rendezvous.EndedError{End: v1.AttemptEnd{Kind: v1.EndTimedOut, Message: "m"}}),
+			v1.Problem{
+				Code: "timed_out", Status: 409, Title: "The attempt timed out", Detail: "m",
+				End: &v1.AttemptEnd{Kind: v1.EndTimedOut, Message: "m"},
 			},
 		},
 		{evaluation(policy.ErrBudget), failed("evaluation_budget", "The policy took too many steps")},

@@ -111,9 +111,9 @@ func answerWorker[T any](
 	if err != nil {
 		return err
 	}
-	var answer any
-	done := false
-	x.unhurried(func() { answer, done, err = ask(ctx, &c, document, ignored) })
+	x.takeTime()
+	answer, done, err := ask(ctx, &c, document, ignored) // the document is not used any more while it waits
+	x.answerSoon()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -145,14 +145,17 @@ func receive[T any](x *exchange, decode func([]byte, string) (*T, []string, erro
 	return decode(b.data, b.mediaType)
 }
 
-// unhurried does what may take longer than the timeouts of reading and writing, which begin with the request. An expired
-// read timeout would look like a client that is gone.
-func (x *exchange) unhurried(wait func()) {
+// takeTime lifts the timeouts of reading and writing, which began with the request: an expired read timeout would look like a
+// client that is gone. Errors are those of connections that have no timeouts.
+func (x *exchange) takeTime() {
 	conn := http.NewResponseController(x.w)
-	_ = conn.SetReadDeadline(time.Time{}) // connections without deadlines need none lifted
+	_ = conn.SetReadDeadline(time.Time{})
 	_ = conn.SetWriteDeadline(time.Time{})
-	wait()
-	_ = conn.SetWriteDeadline(time.Now().Add(x.server.config.WriteTimeout))
+}
+
+// answerSoon begins the timeout of writing anew.
+func (x *exchange) answerSoon() {
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.server.config.WriteTimeout))
 }
 
 // everybody is without a tenant as long as nobody is authenticated.

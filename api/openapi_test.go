@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/config"
 )
 
@@ -95,11 +97,46 @@ func TestDescriptionHasExactlyTheCodes(t *testing.T) {
 	assert.ElementsMatch(t, codes, described)
 }
 
+// A schema has exactly the members of its wire type.
+func TestSchemasHaveTheMembersOfTheirTypes(t *testing.T) {
+	d := describe(t)
+	var check func(goType reflect.Type)
+	seen := map[reflect.Type]bool{}
+	check = func(goType reflect.Type) {
+		for goType.Kind() == reflect.Pointer || goType.Kind() == reflect.Slice || goType.Kind() == reflect.Map {
+			goType = goType.Elem()
+		}
+		if goType.PkgPath() != reflect.TypeFor[v1.Report]().PkgPath() || seen[goType] {
+			return
+		}
+		seen[goType] = true
+		schema, known := d.Components.Schemas[goType.Name()].(map[string]any)
+		require.True(t, known, goType.Name())
+		var members []string
+		for field := range goType.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			members = append(members, name)
+			check(field.Type)
+		}
+		described := slices.Collect(maps.Keys(schema["properties"].(map[string]any)))
+		described = slices.DeleteFunc(described, func(name string) bool { return goType.Name() == "Verdict" && name == "explanation" })
+		assert.ElementsMatch(t, members, described, goType.Name())
+	}
+	for _, goType := range []reflect.Type{
+		reflect.TypeFor[v1.Launch](), reflect.TypeFor[v1.Report](), reflect.TypeFor[v1.Probe](), reflect.TypeFor[v1.CoreReport](),
+		reflect.TypeFor[v1.Progress](), reflect.TypeFor[v1.CoreAdmission](), reflect.TypeFor[v1.Revocation](),
+		reflect.TypeFor[v1.Engines](), reflect.TypeFor[v1.EngineView](), reflect.TypeFor[v1.Problem](),
+	} {
+		check(goType)
+	}
+}
+
 // The validator must be able to fail, or the tests that use it say nothing.
 func TestTheValidatorFindsMistakes(t *testing.T) {
 	d := describe(t)
 	for _, schema := range []string{
-		"Launch", "Verdict", "Problem", "Policies", "Health", "DataRequest", "DataResponse",
+		"Launch", "Verdict", "Problem", "Policies", "Health", "DataRequest", "DataResponse", "Report", "Probe", "CoreReport",
+		"Progress", "CoreAdmission", "AttemptEnd", "Revocation", "Engines", "EngineView", "AttemptView",
 	} {
 		fails := &recorder{TB: t}
 		d.check(fails, map[string]any{"$ref": "#/components/schemas/" + schema}, map[string]any{"surprise": 1})
@@ -138,7 +175,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 	for _, a := range d.Components.Responses {
 		try(a.Content)
 	}
-	assert.Equal(t, 8, examples)
+	assert.Equal(t, 21, examples)
 }
 
 // Every example of a request is answered as the description says, by the real handlers.

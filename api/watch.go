@@ -29,7 +29,7 @@ func (x *exchange) watch(v view) error {
 	defer leave()
 	x.place = x.server.queue.guest()
 	conn := http.NewResponseController(x.w)
-	_ = conn.SetReadDeadline(time.Time{})
+	x.takeTime()
 	header := x.w.Header()
 	header["Content-Type"] = typeEvents
 	header["Cache-Control"] = []string{"no-store"}

@@ -44,7 +44,7 @@ type Serve struct {
 	// what comes on top waits in the kernel.
 	MaxRequests    int `yaml:"max_requests" help:"Refuse requests while so many are in work or waiting. Default 512."`
 	MaxConnections int `yaml:"max_connections" help:"Accept so many connections per address. Default 16384."`
-	// MaxWaiting are workers whose report or probe is being taken or waits for the others. One costs about 25 KiB.
+	// MaxWaiting are workers whose report or probe is being taken or waits for the others. One costs about 40 KiB, with its connection.
 	MaxWaiting int `yaml:"max_waiting" help:"Refuse workers while so many wait for others. Default 16384."`
 
 	// ReadHeaderTimeout and ReadTimeout run from the start of a request, the second until its body is complete.

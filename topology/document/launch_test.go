@@ -296,7 +296,7 @@ func TestDecodeIsStrict(t *testing.T) {
 
 	err := document.Decode([]byte("outcome: deny\nchecks:\n- identifier: a"), "text/yaml", &verdict)
 	require.EqualError(t, err, `line 3: /checks/0/identifier: unknown field "identifier"; `+
-		`allowed here: id, outcome, enforcement, violations, missing, waiver`)
+		`allowed here: id, outcome, enforcement, violations, more_violations, missing, waiver`)
 }
 
 func TestDecodeRefusesWhatItCannotRead(t *testing.T) {

@@ -30,7 +30,10 @@ func version(text string) (major, minor uint64, ok bool) {
 // judged, since another major version may have other fields. What is no JSON object is left to the decoder.
 func (t Text) newer() (bool, *Error) {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(t.JSON))
-	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
+	switch token, err := decoder.ReadToken(); {
+	case err == nil && token.Kind() == 'n':
+		return false, noProtocol()
+	case err != nil || token.Kind() != '{':
 		return false, nil
 	}
 	for decoder.PeekKind() == '"' {
@@ -40,7 +43,10 @@ func (t Text) newer() (bool, *Error) {
 			return false, nil
 		case name.String() == "protocol":
 			value, err := decoder.ReadToken()
-			if err != nil || value.Kind() != '"' {
+			switch {
+			case err == nil && value.Kind() == 'n':
+				return false, noProtocol()
+			case err != nil || value.Kind() != '"':
 				return false, nil
 			}
 			return spoken(value.String())
@@ -49,9 +55,13 @@ func (t Text) newer() (bool, *Error) {
 		}
 	}
 	if decoder.PeekKind() == '}' {
-		return false, errorf(CodeMissingField, "/protocol", "protocol is missing; this service speaks %s", v1.Protocol)
+		return false, noProtocol()
 	}
 	return false, nil
+}
+
+func noProtocol() *Error {
+	return errorf(CodeMissingField, "/protocol", "protocol is missing; this service speaks %s", v1.Protocol)
 }
 
 // spoken judges a version.
