@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -140,9 +141,13 @@ func TestRejectsAreAlwaysBelieved(t *testing.T) {
 // A rank that was stopped after it answered gets its admission when the others have long decided what to do without it.
 func TestLateAdmission(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		ranks := pair(t, serve(t, newFake(2)), shmDir(t))
+		shm := shmDir(t)
+		ranks := pair(t, serve(t, newFake(2)), shm)
 		ranks[0].lines.on = func(message string) {
 			if message == "admission received" {
+				entries, err := os.ReadDir(shm)
+				assert.NoError(t, err)
+				assert.Empty(t, entries, "nobody needs the segment any more")
 				time.Sleep(2 * time.Minute)
 			}
 		}

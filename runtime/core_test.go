@@ -156,6 +156,20 @@ func TestCoreWaits(t *testing.T) {
 	})
 }
 
+func TestCoreLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		service := newFake(2)
+		service.core = &v1.CoreAdmission{Outcome: v1.Allow, Attempt: 1, AttemptID: "attempt-1"}
+		r := coreOf(t, service)
+		r.lines.on = func(message string) {
+			if message == "core's admission received" {
+				time.Sleep(2 * time.Minute)
+			}
+		}
+		assert.ErrorIs(t, r.admitCore(), ErrLate)
+	})
+}
+
 func TestCoreCancelled(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := coreOf(t, http.HandlerFunc(hang))

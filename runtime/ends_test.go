@@ -99,6 +99,32 @@ func TestOwnDeadline(t *testing.T) {
 	})
 }
 
+// A rank that was stopped before it reported, or before it answered, does not go on when it runs again.
+func TestStopped(t *testing.T) {
+	for step, want := range map[string]string{
+		"segment ready":  "timed out: this process's own deadline is over",
+		"segment opened": "rank 0 waited 2m0s, as long as it could: attempt 1 was waiting for the verdict or the admission",
+	} {
+		t.Run(step, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ranks := pair(t, serve(t, newFake(2)), shmDir(t))
+				ranks[0].lines.on = func(message string) {
+					if message == step {
+						time.Sleep(2 * time.Minute)
+					}
+				}
+				for i, err := range registerAll(context.Background(), ranks) {
+					require.ErrorIs(t, err, ErrTimedOut)
+					if i == 0 {
+						assert.Equal(t, want, err.Error())
+					}
+				}
+				ran(t, ranks, 0)
+			})
+		})
+	}
+}
+
 // A restarted service that kept nothing gets the same report, and the other segments that it then names are opened.
 func TestServiceForgets(t *testing.T) {
 	for name, at := range map[string]string{
@@ -155,6 +181,7 @@ func TestReplicaBehind(t *testing.T) {
 					if !strings.HasSuffix(r.URL.Path, "/ranks/1/probe") || seen.Swap(true) {
 						return false
 					}
+					synctest.Wait() // until rank 0 has answered
 					if knows {
 						service.probe(httptest.NewRecorder(), r)
 					}

@@ -67,7 +67,7 @@ func (r *registration) lookUp(ctx context.Context) (attempt int64, id string) {
 // explained adds what only the registration knows to an error of the session.
 func (r *registration) explained(err error) error {
 	switch {
-	case errors.Is(err, errOwnDeadline):
+	case errors.Is(err, errOwnDeadline) && r.last.AttemptID != "":
 		return &EndedError{v1.AttemptEnd{
 			Attempt: r.last.Attempt, AttemptID: r.last.AttemptID, Kind: v1.EndTimedOut, Ranks: r.last.Missing,
 			Message: fmt.Sprintf("rank %d waited %s, as long as it could: %s", r.member.Rank,

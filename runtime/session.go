@@ -30,8 +30,9 @@ func newSession(c *client, opts *Options) *session {
 	return s
 }
 
-// errOwnDeadline: the service is well, but what it waits for takes longer than the caller allowed.
-var errOwnDeadline = errors.New("own deadline")
+// errOwnDeadline: the service is well, but what it waits for takes longer than the caller allowed, or this process was
+// stopped meanwhile.
+var errOwnDeadline = fmt.Errorf("%w: this process's own deadline is over", ErrTimedOut)
 
 // request is what a session sends.
 type request struct {
@@ -51,6 +52,9 @@ func (s *session) poll(ctx context.Context, q request) ([]byte, error) {
 	longest := min(s.longest, firstPoll)
 	for {
 		began := time.Now()
+		if !began.Before(s.clock.end()) {
+			return nil, s.over()
+		}
 		wait := s.clock.poll(began, longest)
 		status, answer, err := s.try(ctx, q, wait)
 		var passing *transient
@@ -122,27 +126,24 @@ func (s *session) again(ctx context.Context, early time.Duration) error {
 
 func (s *session) answered() { s.heard, s.failure = time.Now(), nil }
 
-// rest waits before the next try, and for what the service asked in addition. It fails if the deadline comes first.
+// rest waits before the next try, and for what the service asked in addition, but not beyond the deadline.
 func (s *session) rest(ctx context.Context, asked time.Duration) error {
-	left := time.Until(s.clock.end())
-	pause := min(s.pause.next()+min(asked, longestAsked), left)
-	timer := time.NewTimer(pause)
+	pause := s.pause.next() + min(asked, longestAsked)
+	timer := time.NewTimer(min(pause, time.Until(s.clock.end())))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return cancelled(ctx)
 	case <-timer.C:
-	}
-	switch {
-	case pause < left:
 		return nil
-	case s.failure == nil:
-		return errOwnDeadline
 	}
-	return s.lost()
 }
 
-func (s *session) lost() error {
+// over is why nothing is waited for any more: the service failed since its last answer, or it did not.
+func (s *session) over() error {
+	if s.failure == nil {
+		return errOwnDeadline
+	}
 	return fmt.Errorf("%w: %s gave no answer for %s; the last try: %v", ErrServiceLost, s.client.url,
 		time.Since(s.heard).Round(time.Millisecond), s.failure)
 }
