@@ -19,6 +19,7 @@ type grammar struct {
 	Serve    serveCmd    `cmd:"" help:"Answer launchers over HTTP."`
 	Register registerCmd `cmd:"" help:"Prove that ranks share memory, and start the engine once all of it was admitted."`
 	Facts    factsCmd    `cmd:"" help:"Show what this process sees of its node, /dev/shm and memory limit."`
+	Gate     gateCmd     `cmd:"" hidden:"" help:"Answer one request of a parent process on standard input."`
 	Policy   policyCmd   `cmd:"" help:"Work on rules."`
 	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
 }

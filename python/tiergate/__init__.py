@@ -1,0 +1,45 @@
+"""The gate of a starting inference engine.
+
+Secondary KV tiers read one node's shared memory. Before a worker allocates its KV region, every rank of its engine proves that
+it shares that memory, or none of them starts::
+
+    gate = tiergate.Gate(url="http://gpu-a:8642", engine_id="chat", rank=0, world_size=2, groups={"tp": [0, 1]}, engine=...)
+    worker = gate.register_kv(lambda: allocate_and_register())
+
+Importing this package loads nothing; the library is loaded by the first call, in the process that makes it.
+"""
+
+from tiergate.errors import (
+    CancelledError,
+    DuplicateRankError,
+    EngineEnvironmentError,
+    LateError,
+    RefusedError,
+    RejectedError,
+    RevokedError,
+    ServiceLostError,
+    SupersededError,
+    TiergateError,
+    TimedOutError,
+    UnexpectedAnswerError,
+)
+from tiergate.gate import CoreGate, Gate, needs_gate, node_facts
+
+__all__ = [
+    "CancelledError",
+    "CoreGate",
+    "DuplicateRankError",
+    "EngineEnvironmentError",
+    "Gate",
+    "LateError",
+    "RefusedError",
+    "RejectedError",
+    "RevokedError",
+    "ServiceLostError",
+    "SupersededError",
+    "TiergateError",
+    "TimedOutError",
+    "UnexpectedAnswerError",
+    "needs_gate",
+    "node_facts",
+]
