@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -114,7 +115,11 @@ func answerWorker[T any](
 	x.takeTime()
 	answer, done, err := ask(ctx, &c, document, ignored) // the document is not used any more while it waits
 	x.answerSoon()
+	var ended *rendezvous.EndedError
 	switch {
+	case errors.As(err, &ended):
+		x.attempt = &ended.End.Attempt
+		return err
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:

@@ -33,10 +33,14 @@ type meeting struct {
 
 func meet(t testing.TB, change func(*config.Serve)) *meeting {
 	t.Helper()
+	return meetWith(t, options(shipped(), change))
+}
+
+func meetWith(t testing.TB, opts Options) *meeting {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "tg") // sockets have short paths
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
-	opts := options(shipped(), change)
 	opts.Config.Addr = []string{"unix://" + filepath.Join(dir, "s")}
 	m := &meeting{journal: opts.Journal.(*memoryJournal)}
 	m.running = start(t, opts)
