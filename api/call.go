@@ -63,8 +63,8 @@ func (x *exchange) engineName() (string, error) {
 		printable = printable && unicode.IsPrint(r)
 	}
 	if err != nil || !printable || name == "" || len(name) > maxEngine {
-		return "", &refusal{v1.CodeInvalidParameter, fmt.Sprintf("the engine is %.64q; allowed are names of 1 to %d bytes of printable UTF-8",
-			name, maxEngine)}
+		return "", &refusal{v1.CodeInvalidParameter, fmt.Sprintf(
+			"the engine is %.64q; allowed are names of 1 to %d bytes of printable UTF-8", name, maxEngine)}
 	}
 	return name, nil
 }
@@ -77,7 +77,8 @@ func (x *exchange) number(name string, least int64) (int64, error) {
 	}
 	n, bad := strconv.ParseInt(text, 10, 64)
 	if err != nil || bad != nil || n < least {
-		return 0, &refusal{v1.CodeInvalidParameter, fmt.Sprintf("the %s is %.64q; allowed is a whole number from %d", name, text, least)}
+		return 0, &refusal{v1.CodeInvalidParameter, fmt.Sprintf(
+			"the %s is %.64q; allowed is a whole number from %d", name, text, least)}
 	}
 	if name == "rank" {
 		x.rank = &n
@@ -96,7 +97,8 @@ func waitOf(u *url.URL) (time.Duration, error) {
 	text := values.Get("wait")
 	wait, err := time.ParseDuration(text)
 	if err != nil || wait < 0 || wait > maxWait {
-		return 0, &refusal{v1.CodeInvalidParameter, fmt.Sprintf("wait is %.64q; allowed is a duration from 0s to %s, such as 30s", text, maxWait)}
+		return 0, &refusal{v1.CodeInvalidParameter, fmt.Sprintf(
+			"wait is %.64q; allowed is a duration from 0s to %s, such as 30s", text, maxWait)}
 	}
 	return wait, nil
 }

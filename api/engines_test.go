@@ -88,7 +88,9 @@ func TestOtherNodesAreRejected(t *testing.T) {
 // The name of an engine is whatever its launcher calls it.
 func TestEngineNames(t *testing.T) {
 	m := meet(t, nil)
-	for _, name := range []string{"lws/group 0", "100%", "a%2Fb", "größe", "a/attempts/1", "..", "10.0.0.1:29500.dp0", strings.Repeat("é", 128)} {
+	for _, name := range []string{
+		"lws/group 0", "100%", "a%2Fb", "größe", "a/attempts/1", "..", "10.0.0.1:29500.dp0", strings.Repeat("é", 128),
+	} {
 		path := "/v1/engines/" + strings.ReplaceAll(escaped(name), "..", "%2E%2E")
 		m.ask(t, http.MethodPut, path+"/ranks/0", worker(0, "gpu-a")).progress(t, http.StatusAccepted)
 		_, err := m.rendezvous.Engine(keyOf(name))
