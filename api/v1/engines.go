@@ -19,6 +19,7 @@ type EngineSummary struct {
 	Reported  int64 `json:"reported"`
 	// Outcome is allow or reject where the attempt ended with an admission, else how it ended, else empty.
 	Outcome string `json:"outcome,omitempty"`
+	// Message is the first line of how it ended.
 	Message string `json:"message,omitempty"`
 }
 

@@ -87,11 +87,15 @@ type groupKey struct {
 	rank int64
 }
 
-// endState keeps the record as text, and decoded only as long as ranks are likely to ask for it.
+// endState keeps the record as text, and decoded only as long as ranks are likely to ask for it. What a list of all engines
+// says of it is kept apart.
 type endState struct {
 	record *endRecord
 	raw    []byte
 	time   time.Time
+	// outcome is an admission's, else the kind of the end; headline is the first line of the message.
+	outcome, headline string
+	reported          int64
 }
 
 // read returns the whole verdict.

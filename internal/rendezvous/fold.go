@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -159,7 +160,11 @@ func (s *Service) foldEnd(a *attempt, e Entry) error {
 	if err := json.Unmarshal(e.Value, record); err != nil {
 		return err
 	}
-	a.end = &endState{record: record, raw: e.Value, time: e.Time}
+	a.end = &endState{record: record, raw: e.Value, time: e.Time, outcome: record.Kind, reported: int64(len(record.Views))}
+	a.end.headline, _, _ = strings.Cut(record.Message, "\n")
+	if record.Admission != nil {
+		a.end.outcome = record.Admission.Outcome
+	}
 	s.after(cooling, func(context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -67,14 +67,8 @@ func (a *attempt) summary() v1.EngineSummary {
 		Engine: a.key.Engine, Attempt: a.n, AttemptID: a.spec.ID, Phase: a.phase(), Opened: a.opened,
 		WorldSize: a.spec.World, Reported: int64(len(a.members)),
 	}
-	if a.end == nil {
-		return out
-	}
-	if record, err := a.end.read(); err == nil {
-		out.Outcome, out.Message, out.Reported = record.Kind, record.Message, int64(len(record.Views))
-		if record.Admission != nil {
-			out.Outcome = record.Admission.Outcome
-		}
+	if a.end != nil {
+		out.Outcome, out.Message, out.Reported = a.end.outcome, a.end.headline, a.end.reported
 	}
 	return out
 }
