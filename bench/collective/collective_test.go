@@ -15,8 +15,8 @@ import (
 )
 
 func TestReportSaysWhatIsMet(t *testing.T) {
-	eight := Row{Grid: Grid{2, 2, 2}, Whole: 4 * time.Millisecond, Check: 20 * time.Millisecond, Create: 200 * time.Millisecond}
-	alone := Row{Grid: Grid{2, 2, 2}, Whole: 4 * time.Millisecond}
+	eight := Row{Grid: Grid{2, 2, 2}, Exchange: 4 * time.Millisecond, Whole: 5 * time.Millisecond, Check: 20 * time.Millisecond, Create: 200 * time.Millisecond}
+	alone := Row{Grid: Grid{2, 2, 2}, Exchange: 4 * time.Millisecond, Whole: 5 * time.Millisecond}
 	slow, two := eight, eight
 	slow.Check--
 	two.Grid, two.Check = Grid{2, 1, 1}, time.Millisecond
@@ -30,6 +30,7 @@ func TestReportSaysWhatIsMet(t *testing.T) {
 		"only 8 ranks must":      {[]Row{two, eight}, true, "0.2x"},
 		"nothing to compare to":  {[]Row{alone}, true, "-"},
 		"groups made are slower": {[]Row{eight}, true, "50x"},
+		"with facts":             {[]Row{eight}, true, "4.0x"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
