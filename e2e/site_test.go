@@ -66,7 +66,7 @@ func (s *site) serve(t testing.TB, binary string, port int, flags ...string) *se
 	t.Helper()
 	address := s.serves.Address + ":" + strconv.Itoa(port)
 	p := s.serves.Start(t, hosttest.Command{
-		Path: binary, Env: append(os.Environ(), "HOME=/nonexistent"),
+		Path: binary, Env: append(os.Environ(), "TMPDIR="+t.TempDir()), // it is killed in the end
 		Args: append([]string{"serve", "--addr", address, "--allow-unauthenticated", "--log-level", "debug"}, flags...),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), startTime)

@@ -43,6 +43,11 @@ func startLocal(maxBytes int64, timeout time.Duration) (*local, error) {
 		l.stop()
 		return nil, fmt.Errorf("in-process NATS server could not start JetStream; is there memory for %d bytes?", 2*maxBytes)
 	}
+	// It is never written to, and a process that is killed later could not remove it.
+	if err := os.RemoveAll(dir); err != nil {
+		l.stop()
+		return nil, fmt.Errorf("remove the in-process NATS server's empty directory: %w", err)
+	}
 	return l, nil
 }
 
