@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,7 +41,7 @@ var placements = map[string]struct {
 	"replicas on different nodes": {engine: engine{grid: grid{2, 1, 1}, placement: "AABB", replicas: 2}},
 }
 
-// TestPlacements runs every engine twice if it must be rejected: with what its hosts know of themselves, and with all of that
+// TestPlacements runs every engine that is probed twice: with what its hosts know of themselves, and with all of that
 // withheld, so that only the probe can tell.
 func TestPlacements(t *testing.T) {
 	s := newSite(t)
@@ -50,30 +51,35 @@ func TestPlacements(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				e := c.named("facts-" + name)
-				run, ctx := s.begin(t, svc.tap.URL, e)
-				if !c.rejected {
-					s.verifyAdmitted(t, t, svc.tap, run, run.results(ctx, t), !c.unprobed)
-					return
-				}
-				want := rejection{code: "tiering.node_local", facts: s.spans(e)}
-				if c.code != "" {
-					want.code = c.code
-				}
-				s.verifyRejected(t, t, svc.tap, run, run.results(ctx, t), want)
+				want := rejection{code: cmp.Or(c.code, "tiering.node_local"), facts: s.spans(e)}
+				s.place(t, svc, e, c.rejected, !c.unprobed, want)
 			})
-			if !c.rejected {
+			if c.unprobed {
 				continue
 			}
 			t.Run(name+", facts withheld", func(t *testing.T) {
 				t.Parallel()
 				e := c.named("withheld-" + name)
-				svc.tap.Forge(e.name, hosttest.Withhold)
-				run, ctx := s.begin(t, svc.tap.URL, e)
-				s.verifyRejected(t, t, svc.tap, run, run.results(ctx, t), rejection{code: "probe", facts: always(v1.Unknown)})
+				for _, key := range e.keys() {
+					svc.tap.Forge(key, hosttest.Withhold)
+				}
+				s.place(t, svc, e, c.rejected, true, rejection{code: "probe", facts: always(v1.Unknown)})
 			})
 		}
 	})
 	for _, p := range s.places {
 		assert.Empty(t, p.host.Segments(t), "nothing is left on %s", p.host.Name)
+	}
+}
+
+// place runs an engine and checks what becomes of it.
+func (s *site) place(t *testing.T, svc *service, e *engine, rejected, probed bool, want rejection) {
+	t.Helper()
+	run, ctx := s.begin(t, svc.tap.URL, e)
+	results := run.results(ctx, t)
+	if rejected {
+		s.verifyRejected(t, t, svc.tap, run, results, want)
+	} else {
+		s.verifyAdmitted(t, t, svc.tap, run, results, probed)
 	}
 }

@@ -73,6 +73,12 @@ func (s *site) verifyAdmitted(f assert.TestingT, t testing.TB, tap *hosttest.Wir
 	assert.Len(f, run.allocated(), len(results), "every callback ran")
 	if probed {
 		s.verifyAnswers(f, tap, run)
+	} else {
+		for _, key := range run.engine.keys() {
+			for _, e := range tap.Exchanges(key) {
+				assert.Nil(f, e.Probe, "rank %d answers nothing", e.Rank)
+			}
+		}
 	}
 	s.verifyNothingLeft(f, t, tap, run)
 }

@@ -1,0 +1,167 @@
+package faults
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tiergate/tiergate/internal/hosttest"
+)
+
+// fault is something that goes wrong, with what must become of the victim and of the others at each step.
+type fault struct {
+	// prepare changes a cell before its engine starts; nil means nothing.
+	prepare func(t testing.TB, c *cell)
+	// harm is called when the step is reached, afterwards when the others have ended and before the victim must have; nil
+	// means nothing.
+	harm, afterwards func(ctx context.Context, t testing.TB, c *cell)
+	others, victim   [len(steps)]fate
+}
+
+// fate is how the registration of a rank ends.
+type fate string
+
+const (
+	admitted fate = "admitted"
+	// unreported and unanswered: timed out, because the victim did not report, or did not answer the probe.
+	unreported fate = "timed out without the victim's report"
+	unanswered fate = "timed out without the victim's answers"
+	// lost: the service is.
+	lost fate = "service lost"
+	// late: an error of its own, after its time was over.
+	late fate = "late"
+	// dead does not return.
+	dead fate = "dead"
+	// rejected: for what the victim could not do.
+	rejected fate = "rejected"
+)
+
+func always(f fate) (all [len(steps)]fate) {
+	for i := range all {
+		all[i] = f
+	}
+	return all
+}
+
+// without is what the others come to if the victim does nothing any more: what it said before still counts.
+var without = [...]fate{unreported, unreported, unanswered, unanswered, unanswered, admitted, admitted}
+
+// cutOff is what a rank comes to that hears nothing any more.
+var cutOff = [...]fate{lost, lost, lost, lost, lost, lost, admitted}
+
+// moment is shorter than what a connection survives without that either side asks why.
+const moment = time.Second
+
+// remote are the faults of processes and networks. That a rank or a service is gone is noticed in three ways: connections
+// break (killed), nobody answers (stopped, cut), or answers do not come although the connection is well (silent).
+var remote = map[string]fault{
+	// On a host of its own, because any rank that starts removes the segments of the dead.
+	"rank killed": {
+		prepare:    ownHost,
+		harm:       func(_ context.Context, _ testing.TB, c *cell) { c.workers[c.victim].Kill() },
+		afterwards: verifySwept,
+		others:     without, victim: always(dead),
+	},
+	"rank stopped": {
+		harm: func(_ context.Context, _ testing.TB, c *cell) { c.workers[c.victim].Stop() },
+		afterwards: func(_ context.Context, _ testing.TB, c *cell) {
+			time.Sleep(time.Until(c.harmed.Add(deadline))) // which began before
+			c.workers[c.victim].Cont()
+		},
+		others: without, victim: always(late),
+	},
+	"rank cut off": {
+		prepare: func(t testing.TB, c *cell) {
+			c.hosts[c.victim] = c.gpu.NetworkedContainer(t, "gpu")
+		},
+		harm:   func(_ context.Context, t testing.TB, c *cell) { c.hosts[c.victim].Cut(t) },
+		others: without, victim: cutOff,
+	},
+	"rank cut off for a moment": {
+		prepare: func(t testing.TB, c *cell) {
+			c.hosts[c.victim] = c.gpu.NetworkedContainer(t, "gpu")
+		},
+		harm:   func(_ context.Context, t testing.TB, c *cell) { cutForAMoment(t, c.hosts[c.victim]) },
+		others: always(admitted), victim: always(admitted),
+	},
+	// All state of a service without a cluster is gone with it; the ranks make a new attempt by themselves.
+	"service killed and restarted": {
+		prepare: ownService,
+		harm: func(ctx context.Context, t testing.TB, c *cell) {
+			c.service.process.Kill()
+			<-c.service.process.Ended()
+			c.release() // so that ranks also come while nobody listens
+			c.service.start(t)
+		},
+		others: always(admitted), victim: always(admitted),
+	},
+	"service partitioned": {
+		prepare:    ownService,
+		harm:       func(_ context.Context, t testing.TB, c *cell) { c.service.host.Cut(t) },
+		afterwards: func(_ context.Context, t testing.TB, c *cell) { c.service.host.Heal(t) },
+		others:     cutOff, victim: cutOff,
+	},
+	"service partitioned for a moment": {
+		prepare: ownService,
+		harm:    func(_ context.Context, t testing.TB, c *cell) { cutForAMoment(t, c.service.host) },
+		others:  always(admitted), victim: always(admitted),
+	},
+	"slow service": {
+		prepare: throughWiretap,
+		harm: func(_ context.Context, _ testing.TB, c *cell) {
+			c.tap.Delay(c.name, func(int64) time.Duration { return moment })
+		},
+		others: always(admitted), victim: always(admitted),
+	},
+	// What the victim sends arrives.
+	"service silent to the rank": {
+		prepare: throughWiretap,
+		harm: func(_ context.Context, _ testing.TB, c *cell) {
+			c.tap.Delay(c.name, func(rank int64) time.Duration {
+				if rank == int64(c.victim) {
+					return time.Hour
+				}
+				return 0
+			})
+		},
+		others: [...]fate{unanswered, unanswered, unanswered, admitted, admitted, admitted, admitted}, victim: cutOff,
+	},
+}
+
+func ownHost(t testing.TB, c *cell) {
+	t.Helper()
+	host := c.lab.Host(t, "gpu", hosttest.Shm{})
+	for rank := range c.hosts {
+		c.hosts[rank] = host
+	}
+}
+
+// verifySwept starts another engine on the host, which removes what a killed rank left there.
+func verifySwept(ctx context.Context, t testing.TB, c *cell) {
+	t.Helper()
+	next := c.site.cell(t, c.name+"-next", 2, steps[0], 0)
+	next.hosts = c.hosts
+	next.start(t)
+	next.release()
+	for rank, p := range next.workers {
+		assert.Zero(t, p.Wait(ctx, t), "rank %d", rank)
+		assert.True(t, next.allocated(rank), "rank %d: %s", rank, p.Stderr.String())
+	}
+	assert.Empty(t, c.hosts[0].Segments(t), "what the killed rank left")
+}
+
+func ownService(t testing.TB, c *cell) {
+	t.Helper()
+	c.service = c.serve(t, "control-"+c.name)
+	c.url = c.service.url
+}
+
+func throughWiretap(_ testing.TB, c *cell) { c.url = c.tap.URL }
+
+func cutForAMoment(t testing.TB, h *hosttest.Host) {
+	t.Helper()
+	h.Cut(t)
+	time.AfterFunc(moment, func() { h.Heal(t) })
+}
