@@ -44,6 +44,7 @@ func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte
 	}
 	b.Manifest.Init()
 	b.Manifest.Revision = revisionOf(digestOf(wasm, doc))
+	b.Manifest.Metadata = map[string]any{"built_by": "tiergate"} // so that a reader knows that shipped rules are among them
 	b.SetRegoVersion(ast.RegoV1)
 	if err := bundle.NewWriter(w).DisableFormat(true).Write(b); err != nil {
 		return "", fmt.Errorf("write bundle: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/tiergate/tiergate/internal/cli/input"
 	"github.com/tiergate/tiergate/internal/cli/output"
 	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/policy/bundle"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
 	"github.com/tiergate/tiergate/topology/kube"
@@ -34,6 +35,7 @@ func explainFailure(err error) (*output.Failure, Status) {
 	var problem *v1.Problem
 	var several policy.Errors
 	var one *policy.Error
+	var refused *bundle.Error
 	switch {
 	case errors.As(err, &problem):
 		return problemFailure(problem)
@@ -43,7 +45,7 @@ func explainFailure(err error) (*output.Failure, Status) {
 		return &output.Failure{Code: codeUnreachable, Detail: err.Error()}, StatusTimeout
 	case errors.As(err, &one) && one.Code == policy.CodeEvaluation:
 		return &output.Failure{Code: one.Code, Detail: one.Error()}, StatusInternal
-	case errors.As(err, &several), errors.As(err, &one):
+	case errors.As(err, &several), errors.As(err, &one), errors.As(err, &refused):
 		return &output.Failure{Code: codePolicy, Detail: err.Error()}, StatusUsage
 	}
 	return &output.Failure{Code: codeInternal, Detail: err.Error()}, StatusInternal

@@ -10,6 +10,8 @@ import (
 )
 
 type policyBuildCmd struct {
+	verificationFlags `embed:""`
+
 	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data that add to the shipped rules."`
 	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Output string   `short:"o" required:"" env:"-" placeholder:"FILE" help:"Write the bundle here, e.g. bundle.tar.gz."`
@@ -17,7 +19,7 @@ type policyBuildCmd struct {
 
 // Run builds the bundle in memory first, so that a policy that is refused leaves no half of one behind.
 func (c *policyBuildCmd) Run(ctx context.Context, a *app) error {
-	list, err := sources(c.Paths)
+	list, err := sources(c.Paths, &c.verificationFlags)
 	if err != nil {
 		return err
 	}

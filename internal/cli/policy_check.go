@@ -10,6 +10,8 @@ import (
 )
 
 type policyCheckCmd struct {
+	verificationFlags `embed:""`
+
 	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data; none checks the shipped rules."`
 	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Output string   `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
@@ -17,7 +19,7 @@ type policyCheckCmd struct {
 
 // Run loads the rules beside those that ship and shows what would be in force. All that is wrong is reported at once.
 func (c *policyCheckCmd) Run(ctx context.Context, a *app) error {
-	l, err := newLocal(ctx, &policyFlags{Policy: c.Paths, Data: c.Data})
+	l, err := newLocal(ctx, &policyFlags{verificationFlags: c.verificationFlags, Policy: c.Paths, Data: c.Data})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 )
 
 type policyTestCmd struct {
+	verificationFlags `embed:""`
+
 	Paths   []string      `arg:"" optional:"" name:"path" help:"Directories or files of rules and tests; none runs the tests of the shipped rules."`
 	Data    string        `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Verbose bool          `short:"v" env:"-" help:"Show tests that pass, with their time."`
@@ -29,7 +31,7 @@ func (c *policyTestCmd) Run(ctx context.Context, a *app) error {
 	if opts.Data, err = dataFile(c.Data); err != nil {
 		return err
 	}
-	list, err := sources(c.Paths)
+	list, err := sources(c.Paths, &c.verificationFlags)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type grammar struct {
 	Facts    factsCmd    `cmd:"" help:"Show what this process sees of its node, /dev/shm and memory limit."`
 	Gate     gateCmd     `cmd:"" hidden:"" help:"Answer one request of a parent process on standard input."`
 	Policy   policyCmd   `cmd:"" help:"Work on rules."`
+	Bundle   bundleCmd   `cmd:"" help:"Sign bundles of rules and verify their signatures."`
 	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
 }
 

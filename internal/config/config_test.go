@@ -23,6 +23,10 @@ func good() config.Serve {
 		Policy:               []string{"/etc/tiergate/policy"},
 		Data:                 "/etc/tiergate/data.yaml",
 		CacheDir:             "/var/cache/tiergate",
+		VerificationKey:      "/etc/tiergate/policy.pem",
+		VerificationAlg:      "ES256",
+		VerificationKeyID:    "prod",
+		VerificationScope:    "fleet",
 		NATS:                 "nats://n1:4222,tls://n2:4222",
 		NATSCreds:            "/etc/nats.creds",
 		NATSCA:               "/etc/nats-ca.pem",
@@ -94,7 +98,7 @@ func TestCompleteNamesAllMistakesOfAFile(t *testing.T) {
 FILE:1: unknown key "adr"; did you mean "addr"?
 FILE:2: unknown key "diagnostic-addr"; did you mean "diagnostic_addr"?
 FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, allow_unauthenticated, policy, data, `+
-		`cache_dir, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, `+
+		`cache_dir, verification_key, verification_alg, verification_key_id, verification_scope, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, `+
 		`log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, max_waiting, `+
 		`read_header_timeout, read_timeout, decision_timeout, write_timeout, idle_timeout, shutdown_timeout
 FILE:4: addr: want a list of values

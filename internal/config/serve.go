@@ -19,6 +19,12 @@ type Serve struct {
 	Data     string   `yaml:"data" help:"Take site data, such as waivers, from this JSON or YAML file."`
 	CacheDir string   `yaml:"cache_dir" help:"Keep compiled policies in this directory, for a faster start."`
 
+	// VerificationKey is a file with the key that every policy must be signed with; the others say more about the signature.
+	VerificationKey   string `yaml:"verification_key" help:"Take policies only if they are signed with the key in this file."`
+	VerificationAlg   string `yaml:"verification_alg" help:"Expect this signature algorithm. Default RS256."`
+	VerificationKeyID string `yaml:"verification_key_id" name:"verification-key-id" help:"Expect this key id in signatures."`
+	VerificationScope string `yaml:"verification_scope" help:"Expect this scope in signatures."`
+
 	// NATS is the cluster that keeps the attempts of engines, which services on one cluster share: nats:// or tls:// servers,
 	// separated by commas. Without it this process keeps those that are reported to it. The files are a credentials file,
 	// the certificates of who signs for the servers, and this client's own pair. NATSReplicas is how many servers of the
@@ -61,8 +67,9 @@ type Serve struct {
 // SetDefaults fills in what is zero.
 func (s *Serve) SetDefaults() {
 	s.fill(&Serve{
-		Addr:         []string{"127.0.0.1:8642"},
-		NATSReplicas: 3, KeepAttempts: 15 * time.Minute,
+		Addr:            []string{"127.0.0.1:8642"},
+		VerificationAlg: "RS256",
+		NATSReplicas:    3, KeepAttempts: 15 * time.Minute,
 		LogLevel: "info", LogFormat: "json",
 		MaxBody: 8 << 20, MaxBodies: 64 << 20, MaxHeader: 16 << 10,
 		MaxRequests: 512, MaxConnections: 16384, MaxWaiting: 16384,

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/policy/bundle"
+)
+
+// verificationFlags say which signature policies must have; without a key, none.
+type verificationFlags struct {
+	VerificationKey   string `placeholder:"FILE" help:"Take rules only if they are signed with the key in this file."`
+	VerificationAlg   string `placeholder:"ALG" help:"Expect this signature algorithm. Default RS256."`
+	VerificationKeyID string `name:"verification-key-id" placeholder:"ID" help:"Expect this key id in signatures."`
+	VerificationScope string `name:"verification-scope" aliases:"scope" placeholder:"SCOPE" help:"Expect this scope in signatures."`
+}
+
+func signedBy(s *config.Serve) verificationFlags {
+	return verificationFlags{s.VerificationKey, s.VerificationAlg, s.VerificationKeyID, s.VerificationScope}
+}
+
+// verification is nil where no signature is asked for. Settings without a key are refused, since they look like verification.
+func (f *verificationFlags) verification() (*bundle.Verification, error) {
+	if f.VerificationKey == "" {
+		if f.VerificationKeyID != "" || f.VerificationScope != "" {
+			return nil, usagef("verification needs a key: give --verification-key, or leave the key id and the scope out")
+		}
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.VerificationKey)
+	if err != nil {
+		return nil, usagef("read verification key: %s", err)
+	}
+	return &bundle.Verification{
+		Key: bundle.Key{Text: text, Algorithm: f.VerificationAlg}, KeyID: f.VerificationKeyID, Scope: f.VerificationScope,
+	}, nil
+}
+
+func isBundle(path string) bool {
+	return strings.HasSuffix(path, ".tar.gz") || filepath.Ext(path) == ".tgz"
+}
+
+// readBundle reads a bundle from a file or a directory.
+func readBundle(path string) (*bundle.Bundle, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usagef("read bundle: %s", err)
+	}
+	if info.IsDir() {
+		return bundle.ReadDir(path, os.DirFS(path), bundle.Limits{})
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("read bundle: %s", err)
+	}
+	defer f.Close()
+	return bundle.Read(path, f, bundle.Limits{})
+}
+
+func openBundle(path string, verification *bundle.Verification) (policy.Source, error) {
+	b, err := readBundle(path)
+	if err != nil {
+		return policy.Source{}, err
+	}
+	if verification != nil {
+		if err := b.Verify(*verification); err != nil {
+			return policy.Source{}, err
+		}
+	}
+	source, err := b.Source()
+	if err != nil {
+		return policy.Source{}, fmt.Errorf("open policy: %w", err)
+	}
+	return source, nil
+}
