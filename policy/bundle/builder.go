@@ -17,6 +17,7 @@ type builder struct {
 	limits Limits
 	names  names
 	bundle Bundle
+	total  int64 // bytes of the files so far
 }
 
 func newBuilder(name string, limits Limits) *builder {

@@ -152,6 +152,16 @@ func TestReadEndsBombsEarly(t *testing.T) {
 	assert.Greater(t, in.Len(), bomb.Len()/2, "most of it was not read")
 }
 
+// A sparse file gives its holes without any stream behind them.
+func TestReadCountsTheHolesOfSparseFiles(t *testing.T) {
+	b := newBuilder("b", Limits{Expanded: 150, File: 100, Path: 10})
+	holes := func(name string) error {
+		return b.readEntry(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: 100}, bytes.NewReader(make([]byte, 100)))
+	}
+	require.NoError(t, holes("one"))
+	assert.EqualError(t, holes("two"), "bundle b: it has more than 150 bytes expanded, which is what is allowed")
+}
+
 func TestBuiltBundleIsTheSitesPart(t *testing.T) {
 	site := []policy.Source{{Name: "site", FS: fstest.MapFS{
 		"a.rego": {Data: []byte(rule.text)}, "data.json": {Data: []byte(`{"settings": {"enforcement": {"capacity.shm": "warn"}}}`)},

@@ -77,6 +77,10 @@ func (b *builder) readEntry(header *tar.Header, archive io.Reader) error {
 	if header.Size > b.limits.File {
 		return b.refuse(name, "it has %d bytes; allowed are %d", header.Size, b.limits.File)
 	}
+	// The holes of a sparse file are not in the stream, so what files hold is counted beside it.
+	if b.total += header.Size; b.total > b.limits.Expanded {
+		return b.refuse("", "it has more than %d bytes expanded, which is what is allowed", b.limits.Expanded)
+	}
 	// The size in a header is only a claim: memory grows with what arrives.
 	var content bytes.Buffer
 	if _, err := io.Copy(&content, archive); err != nil {
