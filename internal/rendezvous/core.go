@@ -83,7 +83,8 @@ func (s *Service) Revoke(ctx context.Context, key Key, n int64, r v1.Revocation)
 	if len(reason) > maxReason {
 		reason = reason[:maxReason] + "..."
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	// A rank that gives up has no time to wait for the answer, but the others need the end.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	message := fmt.Sprintf("attempt %d of engine %s was revoked: %s", n, key.Engine, reason)
 	wrote := s.finish(ctx, a, v1.EndRevoked, nil, message, nil)

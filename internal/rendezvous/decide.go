@@ -18,15 +18,11 @@ func (s *Service) decide(ctx context.Context, a *attempt) {
 	world, reports := a.world(), a.ranked()
 	s.mu.Unlock()
 	defer cancel()
-	select {
-	case s.deciding <- struct{}{}:
-	case <-ctx.Done():
-		return // the phase ends, which ends the attempt
+	launch := admission.Launch(a.key.Engine, world, reports)
+	verdict, err := s.judge(ctx, launch)
+	for try := 1; try < deadlineTries && codeOf(err) == v1.CodeEvaluationDeadline; try++ {
+		verdict, err = s.judge(ctx, launch)
 	}
-	start := time.Now()
-	verdict, err := s.opts.Decide(ctx, admission.Launch(a.key.Engine, world, reports))
-	<-s.deciding
-	s.opts.Observe.Decided(time.Since(start))
 	if err != nil {
 		if ctx.Err() == nil {
 			s.undecided(ctx, a, err)
@@ -39,19 +35,40 @@ func (s *Service) decide(ctx context.Context, a *attempt) {
 	}
 }
 
+// deadlineTries is how often a policy is asked that did not answer in time: it may have been the machine that was busy, and a
+// wrong reject costs somebody's launch.
+const deadlineTries = 3
+
+// judge has one verdict made, when there is a place.
+func (s *Service) judge(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+	select {
+	case s.deciding <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err() // the phase ends, which ends the attempt
+	}
+	defer func() { <-s.deciding }()
+	start := time.Now()
+	defer func() { s.opts.Observe.Decided(time.Since(start)) }()
+	return s.opts.Decide(ctx, launch)
+}
+
 // Coded is an error with one of the codes of api/v1, as a policy's evaluation gives.
 type Coded interface {
 	error
 	ProblemCode() string
 }
 
-// undecided rejects an attempt that got no verdict.
-func (s *Service) undecided(ctx context.Context, a *attempt, err error) {
-	code := v1.CodeInternal
+func codeOf(err error) string {
 	var coded Coded
 	if errors.As(err, &coded) {
-		code = coded.ProblemCode()
+		return coded.ProblemCode()
 	}
+	return v1.CodeInternal
+}
+
+// undecided rejects an attempt that got no verdict.
+func (s *Service) undecided(ctx context.Context, a *attempt, err error) {
+	code := codeOf(err)
 	s.opts.Logger.Error("no verdict", "engine", a.key.Engine, "attempt", a.n, "error", err)
 	s.finish(ctx, a, v1.EndAdmission, nil, fmt.Sprintf("%s: no verdict on engine %s: %s", code, a.key.Engine, err), &v1.Admission{
 		Outcome: v1.Reject, Code: code,

@@ -344,6 +344,26 @@ func TestNoVerdict(t *testing.T) {
 	})
 }
 
+// slowPolicy did not answer in time.
+type slowPolicy struct{ error }
+
+func (slowPolicy) ProblemCode() string { return v1.CodeEvaluationDeadline }
+
+// TestSlowPolicy: that a busy machine gave no verdict in time is not held against an engine at once.
+func TestSlowPolicy(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		tries := 0
+		f.restart(Options{Solo: true, Decide: func(ctx context.Context, l *v1.Launch) ([]byte, error) {
+			if tries++; tries < deadlineTries {
+				return nil, slowPolicy{context.DeadlineExceeded}
+			}
+			return f.sim.decide(ctx, l)
+		}})
+		f.admitted()
+		assert.Equal(f, deadlineTries, tries)
+	})
+}
+
 func TestChanged(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		one, all, other := f.service.Changed(engineE), f.service.Changed(Key{}), f.service.Changed(Key{Engine: "x"})
