@@ -6,8 +6,11 @@ import (
 )
 
 const (
-	// grace is how much longer than the service a rank waits, so that it is the service that says who was missing.
+	// grace is how much longer than the caller allowed a rank waits, so that it is the service that says who was missing.
 	grace = 500 * time.Millisecond
+	// patience is how much longer than a phase a rank waits that has the time. A service that ends thousands of attempts
+	// in one second is late with some, and the ranks of one must not differ in whether they heard how it ended.
+	patience = 2 * time.Second
 	// longestPoll is what a request waits for an answer. slack is what the answer may then take on its way.
 	longestPoll = 30 * time.Second
 	slack       = 5 * time.Second
@@ -25,10 +28,11 @@ type deadline struct {
 
 // end is when to stop waiting.
 func (d *deadline) end() time.Time {
-	if !d.phase.IsZero() && d.phase.Before(d.own) {
-		return d.phase.Add(grace)
+	end := d.own.Add(grace)
+	if !d.phase.IsZero() {
+		end = earlier(end, d.phase.Add(patience))
 	}
-	return d.own.Add(grace)
+	return end
 }
 
 // poll is how long the next request may wait: until the service ends the phase, and so that a service that is well

@@ -252,7 +252,7 @@ func TestServiceVanishes(t *testing.T) {
 		err := ranks[0].register(context.Background())
 		require.ErrorIs(t, err, ErrServiceLost)
 		assert.ErrorContains(t, err, "connection refused; before that, attempt 1 was waiting for ranks 1, 2, 3")
-		assert.Equal(t, service.phase+grace, time.Since(began), "when the service said that the phase is over")
+		assert.Equal(t, service.phase+patience, time.Since(began), "not long after the service said that the phase is over")
 		assert.EqualValues(t, 1, n.dialled.Load())
 	})
 }
@@ -275,14 +275,14 @@ func TestServiceNeverWaits(t *testing.T) {
 
 // Times that no phase has do not make a rank wait beyond its own deadline, or overflow.
 func TestRemainingTimesThatAreNone(t *testing.T) {
-	for remaining, longest := range map[int64]time.Duration{-1: 5 * time.Second, 0: 5 * time.Second, 1 << 62: 61 * time.Second} {
+	for _, remaining := range []int64{-1, 0, 1 << 62} {
 		t.Run(fmt.Sprint(remaining), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				_, took, err := alone(t, func(w http.ResponseWriter, r *http.Request) {
 					reply(w, http.StatusAccepted, v1.Progress{Attempt: 1, AttemptID: "a", RemainingMS: remaining})
 				})
 				require.Error(t, err)
-				assert.LessOrEqual(t, took, longest)
+				assert.LessOrEqual(t, took, 61*time.Second)
 			})
 		})
 	}

@@ -38,19 +38,23 @@ type machine struct {
 // Host adds a machine that lasts as long as the test.
 func (l *Lab) Host(tb testing.TB, name string, shm Shm) *Host {
 	tb.Helper()
+	h := &Host{Name: name, BootID: randomBootID()}
+	file := filepath.Join(tb.TempDir(), "boot_id")
+	require.NoError(tb, os.WriteFile(file, []byte(h.BootID+"\n"), 0o444))
+	l.cabled(tb, h, func() error { return h.build(file, shm) })
+	return h
+}
+
+// cabled builds a host with a network stack of its own and plugs it in.
+func (l *Lab) cabled(tb testing.TB, h *Host, build func() error) {
+	tb.Helper()
 	l.mu.Lock()
 	l.ports++
 	n := l.ports
 	l.mu.Unlock()
-
-	h := &Host{
-		Name: name, Address: address(n).Addr().String(), BootID: randomBootID(),
-		lab: l, machine: &machine{port: fmt.Sprintf("port%d", n)},
-	}
-	file := filepath.Join(tb.TempDir(), "boot_id")
-	require.NoError(tb, os.WriteFile(file, []byte(h.BootID+"\n"), 0o444))
+	h.Address, h.lab, h.machine = address(n).Addr().String(), l, &machine{port: fmt.Sprintf("port%d", n)}
 	var err error
-	h.thread, err = startThread(func() error { return h.build(file, shm) })
+	h.thread, err = startThread(build)
 	require.NoError(tb, err)
 	tb.Cleanup(func() {
 		h.close()
@@ -60,7 +64,6 @@ func (l *Lab) Host(tb testing.TB, name string, shm Shm) *Host {
 		return errors.Join(addCable(h.machine.port, "eth0", h.machine.net.Fd()), plug(h.machine.port, bridge))
 	}))
 	require.NoError(tb, h.thread.do(func() error { return setUp("eth0", address(n)) }))
-	return h
 }
 
 func (h *Host) build(bootID string, shm Shm) (err error) {
@@ -90,6 +93,29 @@ func (h *Host) Pod(tb testing.TB, name string, shm Shm) *Host {
 func (h *Host) Container(tb testing.TB, name string) *Host {
 	tb.Helper()
 	return h.container(tb, name, func() error { return nil })
+}
+
+// NetworkedContainer adds one that shares the /dev/shm of h but has an address of its own, which can be cut off alone.
+func (h *Host) NetworkedContainer(tb testing.TB, name string) *Host {
+	tb.Helper()
+	c := &Host{Name: name, BootID: h.BootID}
+	h.lab.cabled(tb, c, func() (err error) {
+		if err := join(h.mounts); err != nil {
+			return err
+		}
+		if err := own(unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC); err != nil {
+			return err
+		}
+		if c.machine.net, err = open("net"); err != nil {
+			return err
+		}
+		if err := errors.Join(setUp("lo", netip.Prefix{}), unix.Sethostname([]byte(name))); err != nil {
+			return err
+		}
+		c.mounts, err = open("mnt")
+		return err
+	})
+	return c
 }
 
 func (h *Host) container(tb testing.TB, name string, mount func() error) *Host {

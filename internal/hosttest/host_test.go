@@ -114,6 +114,24 @@ func TestNetwork(t *testing.T) {
 	assert.Equal(t, a.Address, from(a))
 }
 
+// TestNetworkedContainer shares memory but no address, and can be cut off and written to alone.
+func TestNetworkedContainer(t *testing.T) {
+	t.Parallel()
+	lab := hosttest.New(t)
+	a := lab.Host(t, "a", hosttest.Shm{})
+	c := a.NetworkedContainer(t, "c")
+	assert.NotEqual(t, a.Address, c.Address)
+	assert.Equal(t, shell(t, a, "cat /proc/sys/kernel/random/boot_id"), shell(t, c, "cat /proc/sys/kernel/random/boot_id"))
+	shell(t, a, "echo >/dev/shm/file")
+	assert.Equal(t, []string{"file"}, c.Segments(t))
+	c.MakeReadOnly(t)
+	assert.Contains(t, shell(t, c, "(echo >/dev/shm/other) 2>&1 || true"), "Read-only file system")
+	assert.Empty(t, shell(t, a, "(echo >/dev/shm/other) 2>&1"))
+	c.Cut(t)
+	_, err := lab.Dial(t.Context(), "tcp", a.Address+":9")
+	assert.ErrorIs(t, err, unix.ECONNREFUSED, "the host itself can be reached")
+}
+
 func TestDialReachesAHost(t *testing.T) {
 	t.Parallel()
 	lab := hosttest.New(t)

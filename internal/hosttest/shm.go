@@ -107,6 +107,16 @@ func (h *Host) Drain(t testing.TB) {
 	}))
 }
 
+// MakeReadOnly lets nobody write to /dev/shm on this host, but on those that share it. It fails while a process of this host
+// has a file there open for writing.
+func (h *Host) MakeReadOnly(t testing.TB) {
+	t.Helper()
+	require.NoError(t, h.thread.do(func() error {
+		const flags = unix.MS_BIND | unix.MS_REMOUNT | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+		return unix.Mount("", shmPath, "", flags, "")
+	}))
+}
+
 // Exists tells whether a path is there on the host, whose view of the file system is the machine's but for /dev/shm.
 func (h *Host) Exists(t testing.TB, path string) bool {
 	t.Helper()

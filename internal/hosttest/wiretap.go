@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -27,6 +28,7 @@ type Wiretap struct {
 
 	mu        sync.Mutex
 	forgers   map[string]func(rank int64, r *v1.Report)
+	delays    map[string]func(rank int64) time.Duration
 	exchanges map[string][]Exchange
 }
 
@@ -53,7 +55,8 @@ func (l *Lab) Wiretap(tb testing.TB, target string) *Wiretap {
 		target: target, client: &http.Client{Transport: &http.Transport{
 			DialContext: l.Dial, MaxIdleConnsPerHost: 64, DisableCompression: true,
 		}},
-		forgers: map[string]func(int64, *v1.Report){}, exchanges: map[string][]Exchange{},
+		forgers: map[string]func(int64, *v1.Report){}, delays: map[string]func(int64) time.Duration{},
+		exchanges: map[string][]Exchange{},
 	}
 	listener := l.Listen(tb, 0)
 	w.URL = "http://" + listener.Addr().String()
@@ -76,6 +79,29 @@ func (w *Wiretap) Forge(engine string, forge func(rank int64, r *v1.Report)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.forgers[engine] = forge
+}
+
+// Delay has answers about an engine come later, those too that are under way.
+func (w *Wiretap) Delay(engine string, by func(rank int64) time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delays[engine] = by
+}
+
+// delay is before an answer is passed on.
+func (w *Wiretap) delay(ctx context.Context, engine string, rank int64) {
+	w.mu.Lock()
+	by := w.delays[engine]
+	w.mu.Unlock()
+	if by == nil {
+		return
+	}
+	timer := time.NewTimer(by(rank))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done(): // nobody waits for it any more
+	}
 }
 
 // Exchanges are those of an engine that were answered so far.
@@ -112,6 +138,7 @@ func (w *Wiretap) pass(rw http.ResponseWriter, r *http.Request) {
 	}
 	e.hear(response.StatusCode, answer)
 	w.keep(engine, e)
+	w.delay(r.Context(), engine, rank)
 	for name, values := range response.Header {
 		rw.Header()[name] = values
 	}

@@ -79,3 +79,23 @@ func TestWiretap(t *testing.T) {
 	assert.Equal(t, "revoked", second.Problem.Code)
 	assert.WithinRange(t, second.Answered, second.Asked, time.Now())
 }
+
+func TestWiretapDelay(t *testing.T) {
+	t.Parallel()
+	lab := hosttest.New(t)
+	listener := lab.Listen(t, 0)
+	service := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go func() { _ = service.Serve(listener) }()
+	defer service.Close()
+	tap := lab.Wiretap(t, "http://"+listener.Addr().String())
+	tap.Delay("engine", func(rank int64) time.Duration { return time.Duration(rank) * 100 * time.Millisecond })
+	client := &http.Client{Transport: &http.Transport{DialContext: lab.Dial}}
+	defer client.CloseIdleConnections()
+	for rank, least := range []time.Duration{0, 100 * time.Millisecond} {
+		began := time.Now()
+		response, err := client.Get(fmt.Sprintf("%s/v1/engines/engine/ranks/%d", tap.URL, rank))
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		assert.GreaterOrEqual(t, time.Since(began), least)
+	}
+}
