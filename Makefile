@@ -36,4 +36,6 @@ bench: build
 	go run ./bench/cmd/load
 	go run ./bench/cmd/load -same
 	go run ./bench/cmd/start
+	go run ./bench/cmd/collective
+	go run ./bench/cmd/storm
 	go test -run '^$$' -bench 'Collection|Evaluation|Encode|Decode' ./policy/internal/host
