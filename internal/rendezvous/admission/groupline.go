@@ -112,7 +112,7 @@ func (c *clause) text(leader int64) string {
 	case c.outcome == "":
 		return ranks + " give other reasons"
 	default:
-		return fmt.Sprintf("%s could not tell (%s)", ranks, c.reason)
+		return fmt.Sprintf("%s could not tell about rank %d's segment (%s)", ranks, leader, c.reason)
 	}
 }
 
