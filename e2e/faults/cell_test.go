@@ -47,7 +47,8 @@ type cell struct {
 
 	workers []*hosttest.Process
 	markers []string
-	// harmed is when the fault happened.
+	// before is the attempt as it was before the fault; harmed is when that happened.
+	before *v1.AttemptView
 	harmed time.Time
 }
 
@@ -96,8 +97,8 @@ func (c *cell) reach(ctx context.Context, t testing.TB) {
 		c.workers[c.victim].Stderr.Await(ctx, t, fmt.Sprintf(`"msg":%q`, c.step.message))
 	}
 	await(ctx, t, func() (bool, any) {
-		a := c.service.attempt(ctx, c.name)
-		return c.step.reached(a, int64(c.held)), a
+		c.before = c.service.attempt(ctx, c.name)
+		return c.step.reached(c.before, int64(c.held)), c.before
 	})
 	if c.step.phase == v1.PhaseEnded {
 		for rank := range c.others() {

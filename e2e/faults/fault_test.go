@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tiergate/tiergate/e2e/worker"
 	"github.com/tiergate/tiergate/internal/hosttest"
 )
 
@@ -132,9 +133,12 @@ var remote = map[string]fault{
 
 func ownHost(t testing.TB, c *cell) {
 	t.Helper()
-	host := c.lab.Host(t, "gpu", hosttest.Shm{})
+	setHost(c, c.lab.Host(t, "gpu", hosttest.Shm{}))
+}
+
+func setHost(c *cell, h *hosttest.Host) {
 	for rank := range c.hosts {
-		c.hosts[rank] = host
+		c.hosts[rank] = h
 	}
 }
 
@@ -142,9 +146,8 @@ func ownHost(t testing.TB, c *cell) {
 func verifySwept(ctx context.Context, t testing.TB, c *cell) {
 	t.Helper()
 	next := c.site.cell(t, c.name+"-next", 2, steps[0], 0)
-	next.hosts = c.hosts
+	next.hosts, next.faults = c.hosts, make([][]worker.Fault, 2)
 	next.start(t)
-	next.release()
 	for rank, p := range next.workers {
 		assert.Zero(t, p.Wait(ctx, t), "rank %d", rank)
 		assert.True(t, next.allocated(rank), "rank %d: %s", rank, p.Stderr.String())
@@ -154,14 +157,21 @@ func verifySwept(ctx context.Context, t testing.TB, c *cell) {
 
 func ownService(t testing.TB, c *cell) {
 	t.Helper()
-	c.service = c.serve(t, "control-"+c.name)
+	c.service = c.serve(t, "control")
 	c.url = c.service.url
 }
 
 func throughWiretap(_ testing.TB, c *cell) { c.url = c.tap.URL }
 
+// cutForAMoment heals the cut while the ranks go on.
 func cutForAMoment(t testing.TB, h *hosttest.Host) {
 	t.Helper()
 	h.Cut(t)
-	time.AfterFunc(moment, func() { h.Heal(t) })
+	healed := make(chan struct{})
+	go func() {
+		defer close(healed)
+		time.Sleep(moment)
+		h.Heal(t)
+	}()
+	t.Cleanup(func() { <-healed })
 }
