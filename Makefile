@@ -2,7 +2,7 @@
 .PHONY: build test lint rules fuzz bench
 
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/tiergate ./cmd/tiergate
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
 
 test:
 	go test ./...
