@@ -38,6 +38,9 @@ type cell struct {
 	// What follows has defaults that a fault may change before the engine starts.
 
 	service *service
+	// program is the worker, env what is in its environment beside the spec.
+	program string
+	env     []string
 	// url is where the ranks believe the service to be.
 	url string
 	// hosts and users are by rank; faults are what processes do to themselves.
@@ -56,6 +59,7 @@ func (s *site) cell(t testing.TB, name string, world int, at step, victim int) *
 	t.Helper()
 	c := &cell{
 		site: s, name: name, world: world, step: at, victim: victim, held: victim, service: s.service, url: s.service.url,
+		program: s.worker, env: os.Environ(),
 		hosts: slices.Repeat([]*hosttest.Host{s.gpu}, world), users: make([]uint32, world), faults: make([][]worker.Fault, world),
 	}
 	holds := at.message
@@ -85,7 +89,7 @@ func (c *cell) start(t testing.TB) {
 		require.NoError(t, err)
 		c.markers = append(c.markers, marker)
 		c.workers = append(c.workers, c.hosts[rank].Start(t, hosttest.Command{
-			Path: c.worker, Env: append(os.Environ(), worker.Variable+"="+string(spec)), UID: c.users[rank],
+			Path: c.program, Env: append(slices.Clone(c.env), worker.Variable+"="+string(spec)), UID: c.users[rank],
 		}))
 	}
 }

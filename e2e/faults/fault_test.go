@@ -2,10 +2,15 @@ package faults
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tiergate/tiergate/e2e/worker"
 	"github.com/tiergate/tiergate/internal/hosttest"
@@ -33,6 +38,8 @@ const (
 	lost fate = "service lost"
 	// late: an error of its own, after its time was over.
 	late fate = "late"
+	// missed: timed out without the victim, or admitted with what it had said, as all others.
+	missed fate = "timed out without the victim, or admitted with it"
 	// dead does not return.
 	dead fate = "dead"
 	// rejected: for what the victim could not do.
@@ -61,12 +68,12 @@ var remote = map[string]fault{
 	// On a host of its own, because any rank that starts removes the segments of the dead.
 	"rank killed": {
 		prepare:    ownHost,
-		harm:       func(_ context.Context, _ testing.TB, c *cell) { c.workers[c.victim].Kill() },
+		harm:       kill,
 		afterwards: verifySwept,
 		others:     without, victim: always(dead),
 	},
 	"rank stopped": {
-		harm: func(_ context.Context, _ testing.TB, c *cell) { c.workers[c.victim].Stop() },
+		harm: stop,
 		afterwards: func(_ context.Context, _ testing.TB, c *cell) {
 			time.Sleep(time.Until(c.harmed.Add(deadline))) // which began before
 			c.workers[c.victim].Cont()
@@ -131,6 +138,29 @@ var remote = map[string]fault{
 	},
 }
 
+func kill(_ context.Context, _ testing.TB, c *cell) {
+	c.workers[c.victim].Kill()
+	<-c.workers[c.victim].Ended()
+}
+
+// stop waits until all threads of the victim stand still: the signal alone takes some time.
+func stop(ctx context.Context, t testing.TB, c *cell) {
+	t.Helper()
+	c.workers[c.victim].Stop()
+	await(ctx, t, func() (bool, any) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.workers[c.victim].PID()))
+		require.NoError(t, err)
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			_, state, _ := strings.Cut(string(text), ") ")
+			if err != nil || !strings.HasPrefix(state, "T") {
+				return false, string(text)
+			}
+		}
+		return len(threads) > 0, threads
+	})
+}
+
 func ownHost(t testing.TB, c *cell) {
 	t.Helper()
 	setHost(c, c.lab.Host(t, "gpu", hosttest.Shm{}))
@@ -157,7 +187,7 @@ func verifySwept(ctx context.Context, t testing.TB, c *cell) {
 
 func ownService(t testing.TB, c *cell) {
 	t.Helper()
-	c.service = c.serve(t, "control")
+	c.service = c.serve(t, c.binary, os.Environ())
 	c.url = c.service.url
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMatrix is every remote fault at every step for every size.
@@ -29,19 +30,21 @@ func TestMatrix(t *testing.T) {
 	assert.Empty(t, s.gpu.Segments(t), "nothing is left")
 }
 
-// engineName is that of the test.
+// engineName is that of the test, as far as an engine can have it.
 func engineName(t testing.TB) string {
-	_, name, _ := strings.Cut(t.Name(), "/")
-	return strings.NewReplacer("/", "-", "_", "-").Replace(name)
+	return strings.NewReplacer("/", "-", "_", "-", ",", "").Replace(t.Name())
 }
 
 // run starts an engine, has the fault happen when its step is reached, and verifies what everybody came to.
 func (s *site) run(t *testing.T, c *cell, f fault, at int, reason string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*startTime)
 	defer cancel()
-	if !s.harm(ctx, t, c, f) {
-		return
+	s.bring(ctx, t, c, f)
+	c.harmed = time.Now()
+	if f.harm != nil {
+		f.harm(ctx, t, c)
 	}
+	c.release()
 	for rank := range c.others() {
 		c.workers[rank].Wait(ctx, t)
 	}
@@ -52,23 +55,17 @@ func (s *site) run(t *testing.T, c *cell, f fault, at int, reason string) {
 	c.verify(ctx, t, f.others[at], f.victim[at], reason)
 }
 
-// harm takes a place among those that start.
-func (s *site) harm(ctx context.Context, t *testing.T, c *cell, f fault) bool {
+// bring starts an engine and waits until it has come to its step. It takes a place among those that start meanwhile.
+func (s *site) bring(ctx context.Context, t *testing.T, c *cell, f fault) {
 	select {
 	case s.starting <- struct{}{}:
 		defer func() { <-s.starting }()
 	case <-ctx.Done():
-		return assert.Fail(t, "no place to start")
+		require.FailNow(t, "no place to start")
 	}
 	if f.prepare != nil {
 		f.prepare(t, c)
 	}
 	c.start(t)
 	c.reach(ctx, t)
-	c.harmed = time.Now()
-	if f.harm != nil {
-		f.harm(ctx, t, c)
-	}
-	c.release()
-	return true
 }

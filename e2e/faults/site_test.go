@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func newSite(t testing.TB) *site {
 		client: &http.Client{Transport: &http.Transport{DialContext: lab.Dial, DisableKeepAlives: true}},
 		cache:  t.TempDir(), starting: make(chan struct{}, 2),
 	}
-	s.service = s.serve(t, "control")
+	s.service = s.serve(t, s.binary, os.Environ())
 	s.tap = lab.Wiretap(t, s.service.url)
 	return s
 }
@@ -62,14 +63,16 @@ func newSite(t testing.TB) *site {
 type service struct {
 	site    *site
 	host    *hosttest.Host
+	binary  string
+	env     []string
 	process *hosttest.Process
 	url     string
 }
 
 // serve starts a service and waits until it is ready.
-func (s *site) serve(t testing.TB, name string) *service {
+func (s *site) serve(t testing.TB, binary string, env []string) *service {
 	t.Helper()
-	svc := &service{site: s, host: s.lab.Host(t, name, hosttest.Shm{})}
+	svc := &service{site: s, host: s.lab.Host(t, "control", hosttest.Shm{}), binary: binary, env: env}
 	svc.url = "http://" + svc.host.Address + ":8642"
 	svc.start(t)
 	t.Cleanup(func() {
@@ -83,7 +86,7 @@ func (s *site) serve(t testing.TB, name string) *service {
 func (s *service) start(t testing.TB) {
 	t.Helper()
 	s.process = s.host.Start(t, hosttest.Command{
-		Path: s.site.binary, Env: append(os.Environ(), "HOME=/nonexistent"),
+		Path: s.binary, Env: append(slices.Clone(s.env), "HOME=/nonexistent"),
 		Args: []string{"serve", "--addr", s.host.Address + ":8642", "--allow-unauthenticated", "--cache-dir", s.site.cache},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), startTime)

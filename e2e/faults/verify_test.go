@@ -92,6 +92,10 @@ func (c *cell) verifyFate(t *testing.T, want fate, r worker.Result, reason strin
 	case rejected:
 		kind, says = "rejected", reason
 		assert.Contains(t, r.Error, fmt.Sprintf("rank %d", c.victim))
+	case missed:
+		if kind = r.Kind; kind != "admitted" {
+			kind, says = "timed_out", fmt.Sprintf("rank %d", c.victim)
+		}
 	case late:
 		assert.NotEqual(t, "admitted", r.Kind, "rank %d was late", r.Rank)
 		return
