@@ -40,18 +40,6 @@ func (p *parsed) cachedWasm(ctx context.Context, dir string, entrypoints []strin
 	return wasm, nil
 }
 
-// checkedWasm type-checks and compiles, at the same time, since a start waits for both. What the check finds comes first:
-// it says more.
-func (p *parsed) checkedWasm(ctx context.Context, entrypoints []string) ([]byte, error) {
-	checked := make(chan error, 1)
-	go func() { checked <- p.typeCheck() }()
-	wasm, compileErr := p.compileWasm(ctx, entrypoints)
-	if err := <-checked; err != nil {
-		return nil, err
-	}
-	return wasm, compileErr
-}
-
 // key is over everything that the checks and the module depend on.
 func (p *parsed) key(entrypoints []string) (key [sha256.Size]byte, err error) {
 	schema, err := rego.FS.ReadFile(schemaFile)

@@ -122,8 +122,8 @@ func inputSchema() (*ast.SchemaSet, error) {
 }
 
 // typeCheck compiles the modules together for OPA's interpreter, which checks types, and reports everything that is wrong
-// in one list.
-func (p *parsed) typeCheck() error {
+// in one list. It calls bounded, unless that is nil, when it knows that the types are of a size that can be checked.
+func (p *parsed) typeCheck(bounded func()) error {
 	schemas, err := inputSchema()
 	if err != nil {
 		return err
@@ -134,6 +134,13 @@ func (p *parsed) typeCheck() error {
 	}
 	c := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true).
 		SetErrorLimit(0).WithStrict(true)
+	c.WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "BoundTypes", Stage: func(c *ast.Compiler) *ast.Error {
+		err := refuseHugeTypes(c)
+		if err == nil && bounded != nil {
+			bounded()
+		}
+		return err
+	}})
 	if c.Compile(modules); c.Failed() {
 		return fromOPA(c.Errors, CodeType).orNil()
 	}

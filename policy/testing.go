@@ -94,7 +94,7 @@ func addTests(p *parsed, tests []file, ownOnly bool) error {
 	if errs != nil {
 		return errs
 	}
-	return p.typeCheck()
+	return p.typeCheck(nil)
 }
 
 // interpret runs the tests with OPA's own runner, in the order of their files.
