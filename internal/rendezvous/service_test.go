@@ -390,6 +390,45 @@ func TestUnreadableRecords(t *testing.T) {
 	})
 }
 
+// put writes a record past the service, as another process would.
+func (f *fixture) put(a *v1.Progress, kind string, rank int64, record any) {
+	f.Helper()
+	k := recordKey{Key: engineE, attempt: a.Attempt, id: a.AttemptID, kind: kind, rank: rank}
+	require.NoError(f, f.sim.store.create(k.String(), encode(record), time.Minute))
+	synctest.Wait()
+}
+
+// TestStrangersAnswer: answers count only from the incarnation that reported, whichever way they come.
+func TestStrangersAnswer(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		first, second := f.report(0, one, time.Minute), f.report(1, two, time.Minute)
+		p := (<-first).p
+		<-second
+		assert.Equal(f, v1.CodeInvalidReport, f.code(f.answer(1, three, p, 0).err))
+		f.put(p, recordProbe, 0, probeRecord{Incarnation: three, Outcomes: []v1.RankProbe{{Kind: "tp", Outcome: v1.Shared}}})
+		view, err := f.service.Attempt(engineE, 1)
+		require.NoError(f, err)
+		assert.Equal(f, []int64{0, 1}, view.Unanswered)
+	})
+}
+
+// TestRecordsOfAnotherLife: what an attempt of the same number left behind, or one that is opened behind the last, is nothing.
+func TestRecordsOfAnotherLife(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		p := (<-f.report(0, one, 0)).p
+		f.put(&v1.Progress{Attempt: 1, AttemptID: two}, recordEnd, -1, endRecord{AttemptEnd: v1.AttemptEnd{Kind: v1.EndRevoked}})
+		view, err := f.service.Attempt(engineE, 1)
+		require.NoError(f, err)
+		assert.Nil(f, view.End)
+		f.put(&v1.Progress{Attempt: 3, AttemptID: two}, recordSpec, -1, specRecord{ID: two, World: 2, ReportMS: 1000})
+		f.put(&v1.Progress{Attempt: 2, AttemptID: three}, recordSpec, -1, specRecord{ID: three, World: 2, ReportMS: 1000})
+		list := f.service.Engines("").Engines
+		require.Len(f, list, 1)
+		assert.Equal(f, two, list[0].AttemptID)
+		assert.NotEqual(f, two, p.AttemptID)
+	})
+}
+
 func TestCheckReport(t *testing.T) {
 	good := func() *v1.Report {
 		return &v1.Report{Incarnation: one, WorldSize: 2, DeadlineMS: 60000}
