@@ -56,6 +56,9 @@ type attempt struct {
 
 	// decided is closed with the verdict, ended with the end, and both when the attempt is forgotten.
 	decided, ended chan struct{}
+	// answers are those that are not written yet; answering tells that somebody writes them.
+	answers   []answer
+	answering bool
 	// busy are the kinds of records that this process is making.
 	busy map[string]bool
 }
@@ -156,9 +159,6 @@ func (a *attempt) has(k recordKey) bool {
 		return slices.Contains(a.rivals, k.rank)
 	case recordVerdict:
 		return a.verdict != nil
-	case recordProbe:
-		m := a.members[k.rank]
-		return m != nil && m.outcomes != nil
 	case recordCore:
 		return a.core != nil
 	}

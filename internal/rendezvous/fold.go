@@ -75,8 +75,8 @@ func (s *Service) foldRecord(a *attempt, k recordKey, e Entry, local bool) error
 		return foldReport(a, k.rank, e, local)
 	case recordVerdict:
 		return s.foldVerdict(a, e)
-	case recordProbe:
-		return foldProbe(a, k.rank, e)
+	case recordAnswers:
+		return foldAnswers(a, e)
 	case recordRival:
 		return s.foldRival(a, k.rank, e)
 	case recordEnd:
@@ -138,20 +138,20 @@ func (s *Service) foldVerdict(a *attempt, e Entry) error {
 	return nil
 }
 
-func foldProbe(a *attempt, rank int64, e Entry) error {
-	m := a.members[rank]
-	if a.verdict == nil || m == nil || m.outcomes != nil {
-		return nil
-	}
-	var record probeRecord
+// foldAnswers takes what ranks found; of a rank that answered twice, the first counts.
+func foldAnswers(a *attempt, e Entry) error {
+	var record answersRecord
 	if err := json.Unmarshal(e.Value, &record); err != nil {
 		return err
 	}
-	if record.Incarnation != m.report.Incarnation {
-		return nil
+	for _, answer := range record.Answers {
+		m := a.members[answer.Rank]
+		if a.verdict == nil || m == nil || m.outcomes != nil || m.report.Incarnation != answer.Incarnation {
+			continue
+		}
+		m.outcomes = append([]v1.RankProbe{}, answer.Outcomes...)
+		a.verdict.unanswered--
 	}
-	m.outcomes = append([]v1.RankProbe{}, record.Outcomes...)
-	a.verdict.unanswered--
 	return nil
 }
 

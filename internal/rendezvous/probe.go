@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -30,17 +31,15 @@ func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe
 		return nil, err
 	}
 	if outcomes != nil {
-		record := func() []byte { return encode(probeRecord{p.Incarnation, outcomes}) }
-		ctx, cancel := context.WithDeadline(ctx, latest(until, time.Now().Add(storeTimeout)))
-		defer cancel()
-		if err := s.write(ctx, a.record(recordProbe, rank), record, a.life()); err != nil {
-			return nil, err
-		}
+		s.answered(a, answer{rank, p.Incarnation, outcomes})
 	}
 	if err := sleep(ctx, a.ended, until); err != nil {
 		return nil, err
 	}
-	answer, err := s.progress(a, rank, p.Incarnation, func(answer *v1.Progress) { answer.Missing = a.unanswered() })
+	answer, err := s.progress(a, rank, p.Incarnation, func(answer *v1.Progress) {
+		// This rank's own answer has been taken, though it may not be written yet.
+		answer.Missing = slices.DeleteFunc(a.unanswered(), func(missing int64) bool { return missing == rank })
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const (
 	recordReport  = "report"  // of a rank
 	recordRival   = "rival"   // of a rank: another incarnation wants its place
 	recordVerdict = "verdict" //
-	recordProbe   = "probe"   // of a rank
+	recordAnswers = "answers" // of some ranks; its rank is a random number
 	recordEnd     = "end"
 	recordCore    = "core"
 )
@@ -108,8 +108,14 @@ type verdictRecord struct {
 	Verdict jsontext.Value `json:"verdict"`
 }
 
-// probeRecord is what the answers of a rank came to; nonces are not kept.
-type probeRecord struct {
+// answersRecord is what came in while the record before it was written.
+type answersRecord struct {
+	Answers []answer `json:"answers"`
+}
+
+// answer is what the probe of a rank came to; nonces are not kept.
+type answer struct {
+	Rank        int64          `json:"rank"`
 	Incarnation string         `json:"incarnation"`
 	Outcomes    []v1.RankProbe `json:"outcomes"`
 }

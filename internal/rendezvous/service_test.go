@@ -405,7 +405,7 @@ func TestStrangersAnswer(t *testing.T) {
 		p := (<-first).p
 		<-second
 		assert.Equal(f, v1.CodeInvalidReport, f.code(f.answer(1, three, p, 0).err))
-		f.put(p, recordProbe, 0, probeRecord{Incarnation: three, Outcomes: []v1.RankProbe{{Kind: "tp", Outcome: v1.Shared}}})
+		f.put(p, recordAnswers, 7, answersRecord{[]answer{{0, three, []v1.RankProbe{{Kind: "tp", Outcome: v1.Shared}}}}})
 		view, err := f.service.Attempt(engineE, 1)
 		require.NoError(f, err)
 		assert.Equal(f, []int64{0, 1}, view.Unanswered)

@@ -73,11 +73,11 @@ type simulation struct {
 	replicas []*replica
 	nonces   map[string]string // by segment
 	proved   map[string]bool   // incarnation + kind: read the right nonce
-	answers  []answer
+	answers  []ending
 }
 
-// answer is how one incarnation's registration ended.
-type answer struct {
+// ending is how one incarnation's registration ended.
+type ending struct {
 	rank        int
 	incarnation string
 	attempt     string
@@ -248,8 +248,8 @@ func (sim *simulation) worker(ctx context.Context, rank int, rng *rand.Rand) {
 }
 
 // register is the protocol of one rank.
-func (sim *simulation) register(ctx context.Context, rank int, rng *rand.Rand) answer {
-	got := answer{rank: rank, incarnation: newID()}
+func (sim *simulation) register(ctx context.Context, rank int, rng *rand.Rand) ending {
+	got := ending{rank: rank, incarnation: newID()}
 	report := sim.report(rank, got.incarnation)
 	for {
 		p, err := sim.untilAnswered(ctx, rng, func(s *Service) (*v1.Progress, bool, error) {
@@ -361,7 +361,7 @@ func (sim *simulation) check() {
 }
 
 // checkProofs: an allow lists the rank's own incarnation, and that one proved each of its groups.
-func (sim *simulation) checkProofs(got answer) {
+func (sim *simulation) checkProofs(got ending) {
 	require.NotNil(sim.t, got.admission.Rank)
 	assert.Equal(sim.t, got.incarnation, got.admission.Rank.Incarnation)
 	for _, g := range sim.groups() {
