@@ -16,14 +16,14 @@ import (
 // bundleWasm is where OPA's bundles keep their module.
 const bundleWasm = "/policy.wasm"
 
-// WriteBundle writes what an engine with these sources decides by as an OPA bundle, a gzipped tar: the rules that ship and
+// WriteBundle writes what an engine with these sources and data decides by as an OPA bundle, a gzipped tar: the rules that ship and
 // the given ones as they were written, the data document, the WebAssembly, and a manifest with the revision, which it
 // returns. What is wrong with the policy comes as Errors, all of it.
 //
 // The manifest maps no entry points to the module, as `opa build -t wasm` would: with such a map, builds of OPA without a
 // WebAssembly engine refuse the whole bundle, and the others leave the rules aside.
-func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte) (revision string, err error) {
-	src, err := read(sources, data)
+func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte, dataName string) (revision string, err error) {
+	src, err := read(sources, data, dataName)
 	if err != nil {
 		return "", err
 	}

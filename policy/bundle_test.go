@@ -18,7 +18,7 @@ func TestBundleIsWhatTheEngineDecidesBy(t *testing.T) {
 	sources := []Source{{Name: "../site", FS: fstest.MapFS{"lib.rego": {Data: []byte("package site.lib\n\nanswer := 42\n")}}}}
 	data := []byte(`{"settings": {"enforcement": {"capacity.shm": "warn"}}}`)
 	var written bytes.Buffer
-	revision, err := WriteBundle(t.Context(), &written, sources, data)
+	revision, err := WriteBundle(t.Context(), &written, sources, data, "")
 	require.NoError(t, err)
 
 	engine, err := New(t.Context(), Options{Sources: sources, Data: data})

@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/topology"
 )
 
 // Check is one rule file with what its METADATA says.
@@ -63,9 +64,9 @@ func (c *Check) checkRules(m *ast.Module) (errs Errors) {
 		found[name] = true
 		switch {
 		case !slices.Contains(declared, name):
-			errs = append(errs, at(CodeCheck, rule.Location,
+			errs = append(errs, at(CodeCheck, rule.Location, "%s", didYouMean(fmt.Sprintf(
 				"check %s defines %s: a check defines applies, unknown and violations only; move helpers to a package of their own",
-				c.ID, name))
+				c.ID, name), name, declared)))
 		case name == "unknown" && isEmptySet(rule): // the check needs nothing that may be missing
 		case (name == "applies") == (rule.Head.Key != nil), len(rule.Head.Args) > 0:
 			form := map[bool]string{true: "applies := true or false", false: name + " contains ..."}[name == "applies"]
@@ -105,8 +106,15 @@ func (c *Check) readMetadata(m *ast.Module) (errs Errors) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(meta.Custom)) {
 		value := meta.Custom[key]
+		if _, known := customForms[key]; !known {
+			if near := topology.Nearest(key, slices.Sorted(maps.Keys(customForms))); near != "" {
+				errs = append(errs, at(CodeCheck, meta.Location, "check %s: METADATA custom.%s is not known; did you mean custom.%s?",
+					c.ID, key, near))
+			}
+		}
 		if !c.set(key, value) {
-			errs = append(errs, at(CodeCheck, meta.Location, "check %s: METADATA custom.%s is %v; %s", c.ID, key, value, customForms[key]))
+			errs = append(errs, at(CodeCheck, meta.Location, "check %s: METADATA custom.%s is %v; %s%s",
+				c.ID, key, value, customForms[key], c.nearestNeed(key)))
 		}
 	}
 	if c.Enforcement == "" {

@@ -10,7 +10,7 @@ import (
 // included, and the data as one document. Names, order, times and how the data are spread over files do not count, so that a directory and a
 // bundle made of it have one digest. It is "sha256:" with 64 hexadecimal digits.
 func ContentDigest(sources []Source, data []byte) (string, error) {
-	src, err := read(sources, data)
+	src, err := read(sources, data, "")
 	if err != nil {
 		return "", err
 	}

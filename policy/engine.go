@@ -25,6 +25,8 @@ type Options struct {
 	Sources []Source
 	// Data is a further data document, JSON or YAML.
 	Data []byte
+	// DataName stands for Data in errors: its file.
+	DataName string
 	// CacheDir keeps compiled machine code between starts; empty keeps none.
 	CacheDir string
 	// Instances is how many evaluations run at once; 0 means GOMAXPROCS.
@@ -107,7 +109,7 @@ func start(ctx context.Context, opts Options, cacheDir string) (*Engine, error) 
 // Swap replaces the revision by one built from the shipped rules, sources and data. The new one is complete before any
 // evaluation sees it; on an error the old one stays. Evaluations under way end on the revision that they began with.
 func (e *Engine) Swap(ctx context.Context, sources []Source, data []byte) error {
-	src, err := read(sources, data)
+	src, err := read(sources, data, e.opts.DataName)
 	if err != nil {
 		return err
 	}
@@ -159,5 +161,5 @@ func (e *Engine) Info() (Info, error) {
 		return Info{}, err
 	}
 	defer s.release(context.Background()) //nolint:errcheck // freeing has no failure that a reader could act on
-	return Info{s.revision, digestText(s.digest), s.checks, s.entrypoints}, nil
+	return Info{s.revision, digestText(s.digest), withExpiry(s.checks, e.opts.Now()), s.entrypoints}, nil
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,25 +13,64 @@ import (
 
 // isFact tells whether an input path such as input.engine.world_size is one that facts can have.
 func isFact(path string) bool {
+	_, ok := factType(path)
+	return ok && path != "input"
+}
+
+// factType is the Go type that stands at an input path; of lists it is the list, which has no names below it.
+func factType(path string) (reflect.Type, bool) {
 	segments := strings.Split(path, ".")
-	if segments[0] != "input" || len(segments) < 2 {
-		return false
+	if segments[0] != "input" {
+		return nil, false
 	}
 	t := reflect.TypeFor[topology.Facts]()
 	for _, name := range segments[1:] {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
 		if t.Kind() != reflect.Struct {
-			return false
+			return nil, false
 		}
 		field, ok := fieldByJSON(t, name)
 		if !ok {
-			return false
+			return nil, false
 		}
-		t = field.Type
+		for t = field.Type; t.Kind() == reflect.Pointer; {
+			t = t.Elem()
+		}
 	}
-	return true
+	return t, true
+}
+
+// nearestNeed is what a need that is no fact most likely means.
+func (c *Check) nearestNeed(key string) string {
+	if key != "needs" {
+		return ""
+	}
+	for _, need := range c.Needs {
+		parent, name := "input", ""
+		for _, segment := range strings.Split(strings.TrimPrefix(need, "input."), ".") {
+			if !isFact(parent + "." + segment) {
+				name = segment
+				break
+			}
+			parent += "." + segment
+		}
+		if near := topology.Nearest(name, fieldsOf(parent)); name != "" && near != "" {
+			return fmt.Sprintf("; there is no %s.%s, did you mean %s.%s?", parent, name, parent, near)
+		}
+	}
+	return ""
+}
+
+// fieldsOf are the names below a fact.
+func fieldsOf(path string) (names []string) {
+	t, _ := factType(path)
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {

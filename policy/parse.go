@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,8 @@ type parsed struct {
 	checks []*Check
 	// entrypoints are the rules and packages whose METADATA says entrypoint: true, e.g. tiergate/verdict.
 	entrypoints []string
+	// data is the data document of the sources, with what Tiergate adds to it.
+	data map[string]any
 }
 
 // modules parses the files anew. The compiler rewrites the modules that it is given, and ast.Module.Copy shares the parts
@@ -134,21 +137,33 @@ func (p *parsed) typeCheck(bounded func()) error {
 	}
 	c := ast.NewCompiler().WithCapabilities(capabilities()).WithSchemas(schemas).WithUseTypeCheckAnnotations(true).
 		SetErrorLimit(0).WithStrict(true)
+	var noSuch Errors
 	c.WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "BoundTypes", Stage: func(c *ast.Compiler) *ast.Error {
-		err := refuseHugeTypes(c)
-		if err == nil && bounded != nil {
+		if err := refuseHugeTypes(c); err != nil {
+			return err
+		}
+		noSuch = p.noSuchRules(c)
+		if bounded != nil {
 			bounded()
 		}
-		return err
+		return nil
 	}})
-	if c.Compile(modules); c.Failed() {
-		return fromOPA(c.Errors, CodeType).orNil()
+	if c.Compile(modules); !c.Failed() {
+		return noSuch.orNil()
 	}
-	return nil
+	parsedAgain, err := p.modules() // the compiler has rewritten the names in its own
+	if err != nil {
+		return err
+	}
+	errs := append(vocabulary{parsedAgain}.fromOPA(c.Errors, CodeType), noSuch...)
+	errs.sort()
+	return errs
 }
 
-// fromOPA turns OPA's errors into ours. Its details show what names there are instead of a wrong one.
-func fromOPA(err error, code string) (out Errors) {
+// fromOPA turns OPA's errors into ours.
+func fromOPA(err error, code string) Errors { return vocabulary{}.fromOPA(err, code) }
+
+func (v vocabulary) fromOPA(err error, code string) (out Errors) {
 	var list ast.Errors
 	var one *ast.Error
 	switch {
@@ -158,16 +173,13 @@ func fromOPA(err error, code string) (out Errors) {
 	default:
 		return Errors{{Code: code, Message: err.Error()}}
 	}
+	if code == CodeParse {
+		return parseErrors(list)
+	}
+	out, list = recursion(list)
 	for _, e := range list {
-		converted := at(code, e.Location, "%s", e.Message)
-		if name, undefined := strings.CutPrefix(e.Message, "undefined function "); undefined && isBuiltin(name) {
-			converted.Code = CodeBuiltin
-			converted.Message += ": Tiergate allows deterministic builtins with bounded cost only, and this is none of them"
-		}
-		if e.Details != nil {
-			converted.Message += "\n  " + strings.Join(e.Details.Lines(), "\n  ")
-		}
-		out = append(out, converted)
+		message, other := v.reword(e)
+		out = append(out, at(cmp.Or(other, code), e.Location, "%s", message))
 	}
 	out.sort()
 	return out

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +38,8 @@ type Waiver struct {
 	Expires string `json:"expires"`
 	// AcceptCorruption must be true in a waiver for tiering.node_local.
 	AcceptCorruption bool `json:"accept_corruption,omitempty"`
+	// Expired is true once the date has passed; the waiver then has no effect.
+	Expired bool `json:"expired,omitempty"`
 	// Void says why a waiver has no effect; set at load.
 	Void string `json:"void,omitempty"`
 }
@@ -44,8 +48,8 @@ type Waiver struct {
 const nodeLocal = "tiering.node_local"
 
 // applySettings reads data.settings and puts it into the checks.
-func applySettings(data map[string]any, checks []*Check) error {
-	raw, given := data["settings"]
+func applySettings(src *files, checks []*Check) error {
+	raw, given := src.data["settings"]
 	if !given {
 		return nil
 	}
@@ -55,7 +59,7 @@ func applySettings(data map[string]any, checks []*Check) error {
 	}
 	var s Settings
 	if err := json.Unmarshal(text, &s, json.RejectUnknownMembers(true)); err != nil {
-		return Errors{unreadable(err)}
+		return locate(Errors{unreadable(err)}, src.settings)
 	}
 	a := applier{checks: map[string]*Check{}}
 	for _, c := range checks {
@@ -69,8 +73,29 @@ func applySettings(data map[string]any, checks []*Check) error {
 			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
 		}
 	}
-	return a.errs.orNil()
+	return locate(a.errs, src.settings)
 }
+
+// locate gives errors in settings the file that they come from, which their messages tell.
+func locate(errs Errors, files map[string]string) error {
+	for _, e := range errs {
+		name := strings.TrimPrefix(e.Message, "data.settings")
+		name = strings.TrimPrefix(name[:strings.IndexAny(name+" ", " :[")], ".")
+		name, _, _ = strings.Cut(name, ".")
+		e.File = cmp.Or(files[name], files[""])
+	}
+	return errs.orNil()
+}
+
+var (
+	settingNames = []string{
+		"enforcement", "disabled", "waivers", "features", "id", "owner", "reason", "check", "engine", "expires", "accept_corruption",
+	}
+	settingForms = map[reflect.Kind]string{
+		reflect.Map: "an object", reflect.Struct: "an object", reflect.Slice: "a list", reflect.String: "a text",
+		reflect.Bool: "true or false",
+	}
+)
 
 // unreadable says in the author's words what the decoder found.
 func unreadable(err error) *Error {
@@ -81,12 +106,15 @@ func unreadable(err error) *Error {
 	}
 	where := "data.settings" + strings.ReplaceAll(string(semantic.JSONPointer), "/", ".")
 	if errors.Is(err, json.ErrUnknownName) {
-		e.Message = where + ": there is no such setting; allowed are enforcement {check: deny, warn or dryrun}, " +
-			"disabled [{id, owner, reason}], waivers [{check, engine, owner, reason, expires, accept_corruption}] and " +
-			"features {mirror: [version]}"
+		e.Message = didYouMean(where+": there is no such setting", semantic.JSONPointer.LastToken(), settingNames) +
+			"\n  allowed are enforcement {check: deny, warn or dryrun}, disabled [{id, owner, reason}], " +
+			"waivers [{check, engine, owner, reason, expires, accept_corruption}] and features {mirror: [version]}"
 		return e
 	}
 	e.Message = fmt.Sprintf("%s: a JSON %s cannot stand here", where, semantic.JSONKind)
+	if form := settingForms[semantic.GoType.Kind()]; form != "" {
+		e.Message = fmt.Sprintf("%s must be %s, not a JSON %s", where, form, semantic.JSONKind)
+	}
 	return e
 }
 
@@ -172,4 +200,21 @@ func parseExpiry(s string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// withExpiry returns the checks with the waivers that have expired marked, and leaves what is in force alone.
+func withExpiry(checks []*Check, now time.Time) []*Check {
+	out := slices.Clone(checks)
+	for i, c := range checks {
+		if len(c.Waivers) == 0 {
+			continue
+		}
+		marked := *c
+		marked.Waivers = slices.Clone(c.Waivers)
+		for j, w := range marked.Waivers {
+			marked.Waivers[j].Expired = w.Void == "" && now.UTC().Format(time.RFC3339) >= w.Expires
+		}
+		out[i] = &marked
+	}
+	return out
 }

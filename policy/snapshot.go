@@ -78,7 +78,7 @@ func prepare(src *files) (*parsed, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := applySettings(src.data, p.checks); err != nil {
+	if err := applySettings(src, p.checks); err != nil {
 		return nil, nil, err
 	}
 	active := enabled(p.checks)
@@ -91,6 +91,7 @@ func prepare(src *files) (*parsed, []byte, error) {
 	p.files = append(p.files, file{path: generatedFile, text: []byte(generate(active)), builtIn: true})
 	doc := maps.Clone(src.data)
 	doc["checks"], doc["disabled"] = generatedData(p.checks)
+	p.data = doc
 	data, err := asJSON(doc)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write data: %w", err)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,13 +36,16 @@ type files struct {
 	modules []file
 	tests   []file
 	data    map[string]any
+	// settings are the files that data.settings comes from, by the name below it; "" is all of it.
+	settings map[string]string
 	// count is how many files were read, data files included.
 	count int
 }
 
-// read reads the shipped rules and then the given sources. data is a further document in JSON or YAML, merged last.
-func read(sources []Source, data []byte) (*files, error) {
-	out := &files{data: map[string]any{}}
+// read reads the shipped rules and then the given sources. data is a further document in JSON or YAML, merged last; dataName
+// stands for it in errors.
+func read(sources []Source, data []byte, dataName string) (*files, error) {
+	out := &files{data: map[string]any{}, settings: map[string]string{}}
 	all := append([]Source{{Name: BuiltIn, FS: rego.FS}}, sources...)
 	for i, s := range all {
 		if err := out.readSource(s, i == 0); err != nil {
@@ -49,7 +53,7 @@ func read(sources []Source, data []byte) (*files, error) {
 		}
 	}
 	if len(data) > 0 {
-		if err := out.mergeData("data file", nil, data); err != nil {
+		if err := out.mergeData(cmp.Or(dataName, "data file"), nil, data); err != nil {
 			return nil, err
 		}
 	}
@@ -129,10 +133,25 @@ func (f *files) mergeData(name string, at []string, text []byte) error {
 				"data.%s belongs to Tiergate; put site data under another name, and settings under data.settings", reserved)}
 		}
 	}
+	f.noteSettings(name, object)
 	if key, ok := merge(f.data, object); !ok {
 		return &Error{Code: CodeBadData, File: name, Message: fmt.Sprintf("data.%s is set twice", key)}
 	}
 	return nil
+}
+
+// noteSettings remembers where settings come from, since several files may give some.
+func (f *files) noteSettings(name string, object map[string]any) {
+	settings, given := object["settings"]
+	if !given {
+		return
+	}
+	f.settings[""] = name
+	if members, ok := settings.(map[string]any); ok {
+		for key := range members {
+			f.settings[key] = name
+		}
+	}
 }
 
 // merge adds the members of from to into and returns the path of the first value that is in both.

@@ -20,6 +20,8 @@ type TestOptions struct {
 	Run *regexp.Regexp
 	// Data is a further data document, JSON or YAML.
 	Data []byte
+	// DataName stands for Data in errors: its file.
+	DataName string
 	// Timeout is how long one test may run; 0 means 5 seconds.
 	Timeout time.Duration
 }
@@ -53,7 +55,7 @@ func Test(ctx context.Context, sources []Source, opts TestOptions) ([]TestResult
 	if opts.Timeout == 0 {
 		opts.Timeout = 5 * time.Second
 	}
-	src, err := read(sources, opts.Data)
+	src, err := read(sources, opts.Data, opts.DataName)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,9 @@ func refuseHugeTypes(c *ast.Compiler) *ast.Error {
 		ruleName(first), t.sizes[first], maxTypeSize, t.chain(first))
 }
 
-func ruleName(r *ast.Rule) string { return strings.TrimPrefix(r.Ref().GroundPrefix().String(), "data.") }
+func ruleName(r *ast.Rule) string {
+	return strings.TrimPrefix(r.Ref().GroundPrefix().String(), "data.")
+}
 
 func (t *typeSizes) chain(r *ast.Rule) string {
 	names := []string{ruleName(r)}

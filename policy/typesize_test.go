@@ -57,7 +57,7 @@ func TestTypesThatDoNotDouble(t *testing.T) {
 // load type-checks one library, and ends the test where that does not end.
 func load(t *testing.T, library string) error {
 	t.Helper()
-	src, err := read(site(map[string]string{"lib.rego": library}), nil)
+	src, err := read(site(map[string]string{"lib.rego": library}), nil, "")
 	require.NoError(t, err)
 	p, _, err := prepare(src)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func load(t *testing.T, library string) error {
 func TestLoadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	src, err := read(nil, nil)
+	src, err := read(nil, nil, "")
 	require.NoError(t, err)
 	p, _, err := prepare(src)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 type policyBuildCmd struct {
 	verificationFlags `embed:""`
 
-	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data that add to the shipped rules."`
+	Paths  []string `arg:"" optional:"" name:"path" env:"TIERGATE_POLICY" sep:"none" help:"Directories, bundles or files of rules and data that add to the shipped rules."`
 	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Output string   `short:"o" required:"" env:"-" placeholder:"FILE" help:"Write the bundle here, e.g. bundle.tar.gz."`
 }
@@ -28,7 +28,7 @@ func (c *policyBuildCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	var bundle bytes.Buffer
-	revision, err := policy.WriteBundle(ctx, &bundle, list, data)
+	revision, err := policy.WriteBundle(ctx, &bundle, list, data, c.Data)
 	if err != nil {
 		return err
 	}

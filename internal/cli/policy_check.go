@@ -12,7 +12,7 @@ import (
 type policyCheckCmd struct {
 	verificationFlags `embed:""`
 
-	Paths  []string `arg:"" optional:"" name:"path" help:"Directories or files of rules and data; none checks the shipped rules."`
+	Paths  []string `arg:"" optional:"" name:"path" env:"TIERGATE_POLICY" sep:"none" help:"Directories, bundles or files of rules and data; none checks the shipped rules."`
 	Data   string   `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Output string   `short:"o" env:"-" enum:"text,json,yaml" default:"text" help:"Write text, json or yaml."`
 }
@@ -66,6 +66,10 @@ func inForce(c *policy.Check) string {
 func writeWaiver(w io.Writer, waiver policy.Waiver) {
 	if waiver.Void != "" {
 		fmt.Fprintf(w, "  void waiver for %q: %s\n", waiver.Engine, waiver.Void)
+		return
+	}
+	if waiver.Expired {
+		fmt.Fprintf(w, "  expired waiver for %q by %s, without effect since %s: %s\n", waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)
 		return
 	}
 	fmt.Fprintf(w, "  waived for %q by %s until %s: %s\n", waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)

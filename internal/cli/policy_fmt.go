@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -36,7 +35,7 @@ func (c *policyFmtCmd) Run(a *app) error {
 		}
 		formatted, err := format.SourceWithOpts(file, text, format.Opts{RegoVersion: ast.RegoV1})
 		if err != nil {
-			broken = append(broken, parseErrors(file, err)...)
+			broken = append(broken, policy.ParseErrors(err)...)
 			continue
 		}
 		one, err := c.emit(a, file, text, formatted)
@@ -82,17 +81,4 @@ func (c *policyFmtCmd) emit(a *app, file string, text, formatted []byte) (Status
 		_, err = a.stdout.Write(formatted)
 	}
 	return StatusAllow, err
-}
-
-// parseErrors gives the errors of OPA's parser the form of ours.
-func parseErrors(file string, err error) policy.Errors {
-	var list ast.Errors
-	if !errors.As(err, &list) {
-		return policy.Errors{{Code: policy.CodeParse, File: file, Message: err.Error()}}
-	}
-	var out policy.Errors
-	for _, e := range list {
-		out = append(out, &policy.Error{Code: policy.CodeParse, File: file, Row: e.Location.Row, Message: e.Message})
-	}
-	return out
 }

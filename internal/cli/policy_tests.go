@@ -14,7 +14,7 @@ import (
 type policyTestCmd struct {
 	verificationFlags `embed:""`
 
-	Paths   []string      `arg:"" optional:"" name:"path" help:"Directories or files of rules and tests; none runs the tests of the shipped rules."`
+	Paths   []string      `arg:"" optional:"" name:"path" env:"TIERGATE_POLICY" sep:"none" help:"Directories, bundles or files of rules and tests; none runs the tests of the shipped rules."`
 	Data    string        `placeholder:"FILE" help:"Take site data from this JSON or YAML file."`
 	Verbose bool          `short:"v" env:"-" help:"Show tests that pass, with their time."`
 	Filter  string        `name:"run" env:"-" placeholder:"REGEX" help:"Run only tests whose path matches."`
@@ -23,7 +23,7 @@ type policyTestCmd struct {
 
 // Run runs tests and ends with status 1 if one does not pass.
 func (c *policyTestCmd) Run(ctx context.Context, a *app) error {
-	opts := policy.TestOptions{Timeout: c.Timeout}
+	opts := policy.TestOptions{Timeout: c.Timeout, DataName: c.Data}
 	var err error
 	if opts.Run, err = regexp.Compile(c.Filter); err != nil {
 		return usagef("--run: %s", err)

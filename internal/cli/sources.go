@@ -20,7 +20,7 @@ type policyFlags struct {
 
 // options reads what the flags name, for one evaluation at a time.
 func (f *policyFlags) options() (policy.Options, error) {
-	opts := policy.Options{CacheDir: f.CacheDir, Instances: 1}
+	opts := policy.Options{DataName: f.Data, CacheDir: f.CacheDir, Instances: 1}
 	var err error
 	if opts.Sources, err = sources(f.Policy, &f.verificationFlags); err != nil {
 		return opts, err

@@ -167,7 +167,7 @@ func TestBuiltBundleIsTheSitesPart(t *testing.T) {
 		"a.rego": {Data: []byte(rule.text)}, "data.json": {Data: []byte(`{"settings": {"enforcement": {"capacity.shm": "warn"}}}`)},
 	}}}
 	var packed bytes.Buffer
-	revision, err := policy.WriteBundle(t.Context(), &packed, site, nil)
+	revision, err := policy.WriteBundle(t.Context(), &packed, site, nil, "")
 	require.NoError(t, err)
 	b, err := Read("b", bytes.NewReader(packed.Bytes()), Limits{})
 	require.NoError(t, err)
