@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/cover"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
 	"github.com/open-policy-agent/opa/v1/util"
@@ -24,6 +25,8 @@ type TestOptions struct {
 	DataName string
 	// Timeout is how long one test may run; 0 means 5 seconds.
 	Timeout time.Duration
+	// Coverage is filled in unless it is nil.
+	Coverage *Coverage
 }
 
 // TestResult is one test_ rule.
@@ -66,9 +69,15 @@ func Test(ctx context.Context, sources []Source, opts TestOptions) ([]TestResult
 	if err := addTests(p, src.tests, len(sources) > 0); err != nil {
 		return nil, err
 	}
-	interpreted, err := interpret(ctx, p, data, opts)
+	reached := cover.New()
+	interpreted, err := interpret(ctx, p, data, opts, reached)
 	if err != nil || len(interpreted) == 0 {
 		return nil, err
+	}
+	if opts.Coverage != nil {
+		if *opts.Coverage, err = p.coverageOf(reached, len(sources) == 0); err != nil {
+			return nil, err
+		}
 	}
 	compiled, err := runCompiled(ctx, p, data, interpreted, opts)
 	if err != nil {
@@ -100,7 +109,7 @@ func addTests(p *parsed, tests []file, ownOnly bool) error {
 }
 
 // interpret runs the tests with OPA's own runner, in the order of their files.
-func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([]*tester.Result, error) {
+func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions, reached *cover.Cover) ([]*tester.Result, error) {
 	var doc map[string]any
 	if err := util.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("read data: %w", err)
@@ -120,8 +129,15 @@ func interpret(ctx context.Context, p *parsed, data []byte, opts TestOptions) ([
 	if err != nil {
 		return nil, err
 	}
-	results, err := tester.NewRunner().SetCompiler(compiler).SetStore(store).SetModules(modules).
-		SetTimeout(opts.Timeout).RaiseBuiltinErrors(true).EnableTracing(true).RunTests(ctx, txn)
+	runner := tester.NewRunner().SetCompiler(compiler).SetStore(store).SetModules(modules).
+		SetTimeout(opts.Timeout).RaiseBuiltinErrors(true).EnableTracing(true)
+	if opts.Coverage != nil {
+		runner.SetCoverageQueryTracer(reached).SetCoverageRuns(nil)
+	}
+	if opts.Run != nil {
+		runner.Filter(opts.Run.String())
+	}
+	results, err := runner.RunTests(ctx, txn)
 	if err != nil {
 		return nil, fromOPA(err, CodeBadTest)
 	}

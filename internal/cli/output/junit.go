@@ -30,6 +30,7 @@ type junitSuite struct {
 type junitCase struct {
 	Name      string       `xml:"name,attr"`
 	ClassName string       `xml:"classname,attr"`
+	Time      string       `xml:"time,attr,omitempty"`
 	Failure   *junitReason `xml:"failure,omitempty"`
 	Error     *junitReason `xml:"error,omitempty"`
 	Skipped   *junitReason `xml:"skipped,omitempty"`
@@ -43,16 +44,20 @@ type junitReason struct {
 }
 
 func (junitFormat) Write(w io.Writer, results []Result) error {
-	var all junitSuites
+	var suites []junitSuite
 	for _, r := range results {
-		all.Suites = append(all.Suites, suiteOf(r))
+		suites = append(suites, suiteOf(r))
 	}
+	return writeSuites(w, suites)
+}
+
+func writeSuites(w io.Writer, suites []junitSuite) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return fmt.Errorf("write junit: %w", err)
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
+	if err := enc.Encode(junitSuites{Suites: suites}); err != nil {
 		return fmt.Errorf("write junit: %w", err)
 	}
 	_, err := io.WriteString(w, "\n")
@@ -70,16 +75,22 @@ func suiteOf(r Result) junitSuite {
 	for _, check := range r.Verdict.Checks {
 		c := caseOf(check)
 		c.ClassName = r.Source
-		s.Tests++
-		switch {
-		case c.Failure != nil:
-			s.Failures++
-		case c.Skipped != nil:
-			s.Skipped++
-		}
-		s.Cases = append(s.Cases, c)
+		s.add(c)
 	}
 	return s
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
 }
 
 func caseOf(check v1.CheckResult) junitCase {
