@@ -32,8 +32,9 @@ type cell struct {
 	name  string
 	world int
 	step  step
-	// victim is the rank that the fault happens to; held is the one that waits for it to happen.
+	// victim is the rank that the fault happens to; held is the one that waits for it to happen, after it logged holds.
 	victim, held int
+	holds        string
 
 	// What follows has defaults that a fault may change before the engine starts.
 
@@ -62,11 +63,11 @@ func (s *site) cell(t testing.TB, name string, world int, at step, victim int) *
 		program: s.worker, env: os.Environ(),
 		hosts: slices.Repeat([]*hosttest.Host{s.gpu}, world), users: make([]uint32, world), faults: make([][]worker.Fault, world),
 	}
-	holds := at.message
+	c.holds = at.message
 	if at.holds != "" {
-		c.held, holds = (victim+1)%world, at.holds
+		c.held, c.holds = (victim+1)%world, at.holds
 	}
-	c.faults[c.held] = []worker.Fault{{After: holds, Do: worker.Block}}
+	c.faults[c.held] = []worker.Fault{{After: c.holds, Do: worker.Block}}
 	return c
 }
 
@@ -97,9 +98,7 @@ func (c *cell) start(t testing.TB) {
 // reach waits until the victim is at its step, and everybody else as far as they can come meanwhile.
 func (c *cell) reach(ctx context.Context, t testing.TB) {
 	t.Helper()
-	if c.held == c.victim {
-		c.workers[c.victim].Stderr.Await(ctx, t, fmt.Sprintf(`"msg":%q`, c.step.message))
-	}
+	c.workers[c.held].Stderr.Await(ctx, t, fmt.Sprintf(`"msg":%q`, c.holds)) // before that, it cannot be released
 	await(ctx, t, func() (bool, any) {
 		c.before = c.service.attempt(ctx, c.name)
 		return c.step.reached(c.before, int64(c.held)), c.before
