@@ -10,16 +10,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// markerLife is how long the bucket tells that a key expired. A key cannot be created anew before that; the least that NATS
-// allows is a second.
-const markerLife = time.Second
+// markerLife is how long the bucket tells that a key expired. A watch that was away for longer may have missed that, and
+// would keep what all others forgot; inside one process nobody is ever away, and NATS' least of a second saves memory.
+const (
+	markerLife      = 10 * time.Minute
+	localMarkerLife = time.Second
+)
 
 // stream is the bucket as the stream that it is. It is made here rather than by the client's key-value layer, because direct
 // gets must be off, which that layer always turns on: followers that lag must never answer.
 func (j *NATS) stream() jetstream.StreamConfig {
-	storage := jetstream.FileStorage
+	storage, life := jetstream.FileStorage, markerLife
 	if j.Solo() {
-		storage = jetstream.MemoryStorage
+		storage, life = jetstream.MemoryStorage, localMarkerLife
 	}
 	return jetstream.StreamConfig{
 		Name: "KV_" + j.opts.Bucket, Subjects: []string{j.prefix() + ">"},
@@ -27,7 +30,7 @@ func (j *NATS) stream() jetstream.StreamConfig {
 		MaxMsgsPerSubject: 1, MaxBytes: j.opts.MaxBytes, MaxMsgSize: maxPayload, MaxMsgs: -1, MaxConsumers: -1,
 		// A full bucket refuses new records, whose writers then fail, and never drops old ones that somebody counts on.
 		Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true, AllowDirect: false,
-		AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerLife, Duplicates: time.Minute,
+		AllowMsgTTL: true, SubjectDeleteMarkerTTL: life, Duplicates: time.Minute,
 	}
 }
 

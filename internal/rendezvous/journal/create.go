@@ -47,7 +47,20 @@ func (j *NATS) Create(ctx context.Context, key string, value []byte, ttl time.Du
 	}
 	seconds := (ttl + time.Second - 1) / time.Second
 	msg.Header.Set(jetstream.MsgTTLHeader, fmt.Sprintf("%ds", max(seconds, 1)))
-	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+	err := j.publish(ctx, msg, 0)
+	if !errors.Is(err, rendezvous.ErrExists) {
+		return err
+	}
+	marker, err := j.marker(ctx, msg.Subject)
+	if err != nil {
+		return err
+	}
+	return j.publish(ctx, msg, marker)
+}
+
+// publish writes a message if the last one of its key has that sequence, 0 for none.
+func (j *NATS) publish(ctx context.Context, msg *nats.Msg, last uint64) error {
+	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithRetryAttempts(0))
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		if err != nil {
@@ -62,6 +75,23 @@ func (j *NATS) Create(ctx context.Context, key string, value []byte, ttl time.Du
 		return fmt.Errorf("write record: the NATS bucket %s is full (at most %d bytes), until records expire: %w", j.opts.Bucket, j.opts.MaxBytes, err)
 	}
 	return fmt.Errorf("write record: %w", err)
+}
+
+// marker is the sequence of the marker that a key expired; ErrExists if the key has a record instead. Servers refuse a
+// write also while another one of the same key is under way, which may still fail: then nothing is there, and that is no
+// ErrExists.
+func (j *NATS) marker(ctx context.Context, subject string) (uint64, error) {
+	last, err := j.bucket.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, errors.New("write record: another write of it is under way")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look whether the record expired: %w", err)
+	}
+	if !deleted(last.Header) {
+		return 0, rendezvous.ErrExists
+	}
+	return last.Sequence, nil
 }
 
 // unpack returns the value of a message.

@@ -19,6 +19,7 @@ type NATS struct {
 	local   *local // nil for a cluster
 	conn    *nats.Conn
 	js      jetstream.JetStream
+	bucket  jetstream.Stream
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 	// reconnected has a token after the connection came back.
@@ -66,7 +67,7 @@ func (j *NATS) open(ctx context.Context) error {
 	if j.js, err = jetstream.New(j.conn); err != nil {
 		return err
 	}
-	_, err = j.ensure(ctx)
+	j.bucket, err = j.ensure(ctx)
 	return err
 }
 

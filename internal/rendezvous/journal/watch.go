@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tiergate/tiergate/internal/rendezvous"
@@ -22,6 +24,10 @@ const (
 	// barrierPrefix begins the keys of records that only say that all before them have been delivered.
 	barrierPrefix = "barrier."
 	barrierLife   = 5 * time.Minute
+	barrierPause  = 100 * time.Millisecond
+	// maxAway is how long the bucket may be out of reach before expiries can have been missed, with a margin. A server in this
+	// process is never out of reach: when its clock seems to say so, that was set, and expiries will be delivered.
+	maxAway = markerLife / 2
 )
 
 // errLost says that the bucket is not the one any more that was being watched.
@@ -36,7 +42,7 @@ func (j *NATS) Watch(ctx context.Context, deliver func(rendezvous.Entry), caught
 		return err
 	}
 	w := &watch{
-		journal: j, stream: s, created: s.CachedInfo().Created, deliver: deliver, caughtUp: caughtUp,
+		journal: j, stream: s, created: s.CachedInfo().Created, seen: s.CachedInfo().TimeStamp, deliver: deliver, caughtUp: caughtUp,
 		barrier: j.prefix() + barrierPrefix + rand.Text(), failed: make(chan error, 1),
 	}
 	consumer, err := j.js.OrderedConsumer(setUp, s.CachedInfo().Config.Name, jetstream.OrderedConsumerConfig{InactiveThreshold: idleLife})
@@ -53,10 +59,26 @@ func (j *NATS) Watch(ctx context.Context, deliver func(rendezvous.Entry), caught
 		<-consuming.Closed()
 	}()
 	// Everything that was written before this record is delivered before it, whichever server answers.
-	if err := j.Create(setUp, strings.TrimPrefix(w.barrier, j.prefix()), nil, barrierLife); err != nil {
+	if err := j.writeBarrier(setUp, strings.TrimPrefix(w.barrier, j.prefix())); err != nil {
 		return fmt.Errorf("write barrier: %w", err)
 	}
 	return w.run(ctx)
+}
+
+// writeBarrier tries again while the context allows: a bucket that was just made, or whose leader is being elected, does not
+// answer for a while and is not lost.
+func (j *NATS) writeBarrier(ctx context.Context, key string) error {
+	for {
+		err := j.Create(ctx, key, nil, barrierLife)
+		if err == nil || errors.Is(err, rendezvous.ErrExists) { // an acknowledgement was lost
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(barrierPause):
+		}
+	}
 }
 
 const (
@@ -73,8 +95,13 @@ type watch struct {
 	caughtUp func()
 	// barrier is the subject of the record that ends the past; empty after it.
 	barrier string
-	last    uint64 // sequence of the newest message; only the consumer's goroutine uses it
+	last    atomic.Uint64 // sequence of the newest message; the consumer's goroutine sets it
 	failed  chan error
+	// seen is when the bucket was last looked at, by the servers' clock, which goes on while this machine is suspended.
+	seen time.Time
+	// behind is since when the bucket ends before what was delivered. A moment of it proves nothing: a server that just
+	// became its leader may not have applied everything yet.
+	behind time.Time
 }
 
 // run looks after the bucket until the context ends or the bucket is another one.
@@ -100,6 +127,7 @@ func (w *watch) run(ctx context.Context) error {
 func (w *watch) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()
+	last := w.last.Load()
 	info, err := w.stream.Info(ctx)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -108,6 +136,19 @@ func (w *watch) check(ctx context.Context) error {
 		return nil
 	case !info.Created.Equal(w.created):
 		return fmt.Errorf("%w and made anew at %s", errLost, info.Created.Format(time.RFC3339))
+	case !w.journal.Solo() && info.TimeStamp.Sub(w.seen) > maxAway:
+		return fmt.Errorf("%w from sight for %s, expiries may have been missed", errLost, info.TimeStamp.Sub(w.seen))
+	}
+	w.seen = info.TimeStamp
+	if info.State.LastSeq >= last {
+		w.behind = time.Time{}
+		return nil
+	}
+	if w.behind.IsZero() {
+		w.behind = w.seen
+	}
+	if w.seen.Sub(w.behind) >= checkEvery/2 {
+		return fmt.Errorf("%w in part: it ends at sequence %d, and %d had been delivered", errLost, info.State.LastSeq, last)
 	}
 	return nil
 }
@@ -119,10 +160,10 @@ func (w *watch) handle(msg jetstream.Msg) {
 		return
 	}
 	// An ordered consumer that starts again after a gap may deliver what was seen already.
-	if meta.Sequence.Stream <= w.last {
+	if meta.Sequence.Stream <= w.last.Load() {
 		return
 	}
-	w.last = meta.Sequence.Stream
+	w.last.Store(meta.Sequence.Stream)
 	if msg.Subject() == w.barrier {
 		w.barrier = ""
 		w.caughtUp()
@@ -132,7 +173,7 @@ func (w *watch) handle(msg jetstream.Msg) {
 	if strings.HasPrefix(key, barrierPrefix) {
 		return
 	}
-	e := rendezvous.Entry{Key: key, Time: meta.Timestamp, Deleted: deleted(msg)}
+	e := rendezvous.Entry{Key: key, Time: meta.Timestamp, Deleted: deleted(msg.Headers())}
 	if !e.Deleted {
 		if e.Value, err = w.journal.unpack(msg); err != nil {
 			w.fail(fmt.Errorf("record %s cannot be unpacked: %w", key, err))
@@ -150,7 +191,6 @@ func (w *watch) fail(err error) {
 }
 
 // deleted tells the markers of expired, deleted and purged keys from records.
-func deleted(msg jetstream.Msg) bool {
-	h := msg.Headers()
+func deleted(h nats.Header) bool {
 	return h.Get(jetstream.MarkerReasonHeader) != "" || h.Get("KV-Operation") != ""
 }
