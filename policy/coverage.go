@@ -72,6 +72,11 @@ func (p *parsed) coverageOf(c *cover.Cover, shipped bool) (Coverage, error) {
 func fileCoverage(m *ast.Module, report *cover.FileReport) FileCoverage {
 	out := FileCoverage{File: m.Package.Location.File, NotReached: []Gap{}}
 	missed, reached := rowsOf(report.NotCovered), rowsOf(report.Covered)
+	for _, rule := range m.Rules {
+		if isConstant(rule) {
+			delete(missed, rule.Location.Row)
+		}
+	}
 	for row := range missed {
 		delete(reached, row)
 	}
@@ -95,6 +100,12 @@ func rowsOf(ranges []cover.Range) map[int]bool {
 		rows[r.Start.Row] = true
 	}
 	return rows
+}
+
+// isConstant tells the rules that have nothing a test could try, such as applies := true.
+func isConstant(r *ast.Rule) bool {
+	return r.Head.Key == nil && r.Head.Value != nil && r.Head.Value.IsGround() && len(r.Head.Args) == 0 &&
+		len(r.Body) == 1 && r.Body[0].Equal(ast.NewExpr(ast.BooleanTerm(true)))
 }
 
 // ruleAt names the rule that a row belongs to.
