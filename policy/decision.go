@@ -25,6 +25,8 @@ type Decision struct {
 	JSON []byte
 	// Revision and Digest are those in the verdict.
 	Revision, Digest string
+	// Now is input.now: RFC 3339, to the minute.
+	Now string
 }
 
 // Decide judges a launch at topology.StageLaunch: what a launcher is about to start.
@@ -36,8 +38,14 @@ func (e *Engine) Decide(ctx context.Context, launch *v1.Launch) (Decision, error
 // ranks within it. An error means that there is no answer: an input that cannot be judged (from packages topology
 // and topology/vllm), an evaluation that failed (an *Error with CodeEvaluation), or a context that ended.
 func (e *Engine) DecideAt(ctx context.Context, stage string, launch *v1.Launch) (Decision, error) {
+	return e.DecideAsOf(ctx, e.opts.Now(), stage, launch)
+}
+
+// DecideAsOf judges a launch as DecideAt would have at that time: what was decided once is decided again with its own
+// input.now, so that it has the same digest.
+func (e *Engine) DecideAsOf(ctx context.Context, now time.Time, stage string, launch *v1.Launch) (Decision, error) {
 	var d Decision
-	err := e.folded(stage, launch, func(s *snapshot, w *work) error {
+	err := e.folded(now, stage, launch, func(s *snapshot, w *work) error {
 		copy(w.keyed, s.digest[:])
 		key := sha256.Sum256(w.keyed)
 		if known, ok := s.verdicts.get(key); ok {
@@ -64,7 +72,7 @@ func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]b
 		return d.JSON, err
 	}
 	var out []byte
-	err := e.folded(topology.StageLaunch, launch, func(s *snapshot, w *work) error {
+	err := e.folded(e.opts.Now(), topology.StageLaunch, launch, func(s *snapshot, w *work) error {
 		entrypoint, ok := s.module.Entrypoint(path)
 		if !ok || path == brokenPath {
 			return fmt.Errorf("%w: %s; there are %s", ErrNoEntrypoint, path, strings.Join(s.entrypoints, ", "))
@@ -81,7 +89,7 @@ func (e *Engine) Query(ctx context.Context, path string, launch *v1.Launch) ([]b
 // Facts returns what the rules see of a launch at topology.StageLaunch, as JSON.
 func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
 	var out []byte
-	err := e.folded(topology.StageLaunch, launch, func(_ *snapshot, w *work) error {
+	err := e.folded(e.opts.Now(), topology.StageLaunch, launch, func(_ *snapshot, w *work) error {
 		out = append(out, w.input()...)
 		return nil
 	})
@@ -90,8 +98,8 @@ func (e *Engine) Facts(launch *v1.Launch) ([]byte, error) {
 
 // work is the memory of one decision, reused.
 type work struct {
-	engine *topology.Engine
-	stage  string
+	engine     *topology.Engine
+	stage, now string
 	// keyed is the digest of the revision followed by the facts, so that one hash over it is the verdict's digest.
 	keyed  []byte
 	result []byte
@@ -107,10 +115,8 @@ func (w *work) fold(stage string, launch *v1.Launch, needs topology.Needs, now t
 	if err != nil {
 		return err
 	}
-	w.engine, w.stage = engine, stage
-	facts, err := topology.Fold(launch, engine, topology.FoldOptions{
-		Stage: stage, Now: now.UTC().Truncate(time.Minute).Format(time.RFC3339), Needs: needs,
-	})
+	w.engine, w.stage, w.now = engine, stage, now.UTC().Truncate(time.Minute).Format(time.RFC3339)
+	facts, err := topology.Fold(launch, engine, topology.FoldOptions{Stage: stage, Now: w.now, Needs: needs})
 	if err != nil {
 		return err
 	}
@@ -119,7 +125,7 @@ func (w *work) fold(stage string, launch *v1.Launch, needs topology.Needs, now t
 }
 
 // folded calls use with the revision in force and the facts of a launch.
-func (e *Engine) folded(stage string, launch *v1.Launch, use func(*snapshot, *work) error) error {
+func (e *Engine) folded(now time.Time, stage string, launch *v1.Launch, use func(*snapshot, *work) error) error {
 	s, err := e.acquire()
 	if err != nil {
 		return err
@@ -127,7 +133,7 @@ func (e *Engine) folded(stage string, launch *v1.Launch, use func(*snapshot, *wo
 	defer s.release(context.Background()) //nolint:errcheck // as in Info
 	w := works.Get().(*work)
 	defer works.Put(w)
-	if err := w.fold(stage, launch, s.needs, e.opts.Now()); err != nil {
+	if err := w.fold(stage, launch, s.needs, now); err != nil {
 		return err
 	}
 	return use(s, w)

@@ -24,7 +24,8 @@ type Settings struct {
 	Disabled []v1.Disabled `json:"disabled"`
 	Waivers  []Waiver      `json:"waivers"`
 	// Features lists the engine versions for which the site relies on a feature, by its name: mirror.
-	Features map[string][]string `json:"features"`
+	Features    map[string][]string `json:"features"`
+	DecisionLog LogSettings         `json:"decision_log"`
 }
 
 // Waiver accepts the failure of a check for some engines until a date: it turns a deny into a warn.
@@ -68,6 +69,7 @@ func applySettings(src *files, checks []*Check) error {
 	a.enforce(s.Enforcement)
 	a.disable(s.Disabled)
 	a.waive(s.Waivers)
+	src.mask = a.mask(s.DecisionLog)
 	for _, feature := range slices.Sorted(maps.Keys(s.Features)) {
 		if feature != "mirror" {
 			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
@@ -89,7 +91,7 @@ func locate(errs Errors, files map[string]string) error {
 
 var (
 	settingNames = []string{
-		"enforcement", "disabled", "waivers", "features", "id", "owner", "reason", "check", "engine", "expires", "accept_corruption",
+		"enforcement", "disabled", "waivers", "features", "id", "owner", "reason", "check", "engine", "expires", "accept_corruption", "decision_log", "mask",
 	}
 	settingForms = map[reflect.Kind]string{
 		reflect.Map: "an object", reflect.Struct: "an object", reflect.Slice: "a list", reflect.String: "a text",

@@ -16,7 +16,7 @@ func (s *snapshot) finish(w *work, key [sha256.Size]byte) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Outcome: core.outcome, Revision: s.revision, Digest: digestText(key)}
+	d := Decision{Outcome: core.outcome, Revision: s.revision, Digest: digestText(key), Now: w.now}
 	out := make([]byte, 0, len(w.result)+512)
 	out = append(append(append(out, `{"outcome":"`...), core.outcome...), `","checks":`...)
 	out = append(append(out, core.checks...), `,"probe":[`...)
