@@ -51,6 +51,7 @@ type Transfer struct {
 type Connector struct {
 	// Path says where it stands, e.g. kv_transfer.kv_connector_extra_config.connectors[1].
 	Path string `json:"path"`
+	// Name is the connector's class, e.g. OffloadingConnector.
 	Name string `json:"name"`
 	// Spec is the offloading spec of an OffloadingConnector, with vLLM's default filled in; else empty.
 	Spec string `json:"spec"`
@@ -59,8 +60,9 @@ type Connector struct {
 	// Tiered is true where secondary_tiers is anything but absent, null or an empty list, whatever the spec.
 	Tiered bool `json:"tiered"`
 	// CPUBytes is cpu_bytes_to_use where it is a positive number, else 0. Bytes, total over the workers of a replica.
-	CPUBytes int64           `json:"cpu_bytes"`
-	Config   json.RawMessage `json:"config"`
+	CPUBytes int64 `json:"cpu_bytes"`
+	// Config is the configuration with keys sorted and the values of credentials masked.
+	Config json.RawMessage `json:"config"`
 }
 
 // Unresolved is a setting that only the running engine will know.
@@ -77,8 +79,10 @@ type Refusal struct {
 	Check string `json:"check"`
 	// Setting is the flag or key as the user wrote it.
 	Setting string `json:"setting"`
-	Value   string `json:"value"`
+	// Value is what was given.
+	Value string `json:"value"`
 	// Reason is vLLM's, in one clause.
 	Reason string `json:"reason"`
-	Fix    string `json:"fix"`
+	// Fix says what to write instead.
+	Fix string `json:"fix"`
 }

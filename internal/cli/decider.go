@@ -15,7 +15,10 @@ type decider interface {
 }
 
 // local decides in this process.
-type local struct{ engine *policy.Engine }
+type local struct {
+	engine *policy.Engine
+	opts   policy.Options
+}
 
 func newLocal(ctx context.Context, flags *policyFlags) (local, error) {
 	opts, err := flags.options()
@@ -23,7 +26,7 @@ func newLocal(ctx context.Context, flags *policyFlags) (local, error) {
 		return local{}, err
 	}
 	engine, err := policy.New(ctx, opts)
-	return local{engine}, err
+	return local{engine, opts}, err
 }
 
 func (l local) decide(ctx context.Context, launch *v1.Launch) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiergate/tiergate/internal/cli/input"
 	"github.com/tiergate/tiergate/internal/cli/output"
+	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
 )
 
@@ -70,7 +71,11 @@ func (l local) explain(ctx context.Context, in input.Input) (output.Explanation,
 	if result.Failure != nil {
 		return e, status
 	}
-	if err := l.addFacts(&e); err != nil {
+	err := l.addFacts(&e)
+	if err == nil {
+		err = l.addEvidence(ctx, &e)
+	}
+	if err != nil {
 		failure, status := explainFailure(err)
 		return output.Explanation{Result: output.Result{Source: in.Source, Failure: failure}}, status
 	}
@@ -88,4 +93,18 @@ func (l local) addFacts(e *output.Explanation) error {
 	}
 	e.Facts = new(topology.Facts)
 	return json.Unmarshal(e.Raw, e.Facts)
+}
+
+func (l local) addEvidence(ctx context.Context, e *output.Explanation) error {
+	tracer, err := policy.NewTracer(l.opts)
+	if err != nil {
+		return err
+	}
+	e.Evidence = map[string][]policy.Evidence{}
+	for _, c := range e.Verdict.Checks {
+		if e.Evidence[c.ID], err = tracer.Trace(ctx, c.ID, c.Outcome, e.Raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ func (c *policyNewCmd) validate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer local{engine}.close()
+	defer engine.Close(ctx) //nolint:errcheck // the command is about to end
 	info, err := engine.Info()
 	if err != nil {
 		return err

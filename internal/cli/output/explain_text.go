@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy"
 )
 
 func explainText(w io.Writer, style Style, list []Explanation) error {
@@ -71,6 +72,9 @@ func (p *page) explainCheck(c explainedCheck) {
 	if c.Waiver != nil {
 		p.waiver(c.Waiver)
 	}
+	if c.Outcome != v1.NotApplicable || p.Verbose {
+		p.evidence(c.DecidedBy)
+	}
 	if len(c.Needs) > 0 {
 		names := make([]string, len(c.Needs))
 		for i, need := range c.Needs {
@@ -79,6 +83,24 @@ func (p *page) explainCheck(c explainedCheck) {
 		p.item("    ", "reads ", strings.Join(names, ", "))
 	}
 	p.item("    ", "rule  ", strings.TrimSuffix(fmt.Sprintf("%s:%d, %s", c.File, c.Row, c.Docs), ", "))
+}
+
+// evidence writes the rules that held. Functions of libraries only put texts and numbers together; they are in the JSON.
+func (p *page) evidence(list []policy.Evidence) {
+	for _, e := range list {
+		if !e.Own && e.Function && !p.Verbose {
+			continue
+		}
+		reads := make([]string, len(e.Reads))
+		for i, read := range e.Reads {
+			reads[i] = fmt.Sprintf("%s (line %d)", read.Fact, read.Row)
+		}
+		text := fmt.Sprintf("%s:%d %s", e.File, e.Row, e.Rule[strings.LastIndex(e.Rule, ".")+1:])
+		if len(reads) > 0 {
+			text += ", from " + strings.Join(reads, ", ")
+		}
+		p.item("    ", "because ", text)
+	}
 }
 
 // facts writes what the checks read, each fact once.

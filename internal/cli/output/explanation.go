@@ -19,6 +19,8 @@ type Explanation struct {
 	Raw   json.RawMessage
 	// Checks are those of the policy; turned-off ones are among them.
 	Checks []*policy.Check
+	// Evidence are the rules that held, by check.
+	Evidence map[string][]policy.Evidence
 }
 
 // explained is the form of an explanation for programs.
@@ -36,6 +38,8 @@ type explainedCheck struct {
 	File        string          `json:"file"`
 	Row         int             `json:"row"`
 	Docs        string          `json:"docs,omitempty"`
+	// DecidedBy are the rules that held and made the outcome.
+	DecidedBy []policy.Evidence `json:"decided_by,omitempty"`
 }
 
 // explainedFact is a fact that a check reads; one without a value is missing.
@@ -63,7 +67,7 @@ func (e *Explanation) checks() []explainedCheck {
 	}
 	list := make([]explainedCheck, len(e.Verdict.Checks))
 	for i, result := range e.Verdict.Checks {
-		list[i] = explainedCheck{CheckResult: result}
+		list[i] = explainedCheck{CheckResult: result, DecidedBy: e.Evidence[result.ID]}
 		at := slices.IndexFunc(e.Checks, func(c *policy.Check) bool { return c.ID == result.ID })
 		if at < 0 {
 			continue
