@@ -26,6 +26,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err := serve.Complete(c.Config); err != nil {
 		return &usageError{err.Error()}
 	}
+	defer limitMemory(&serve, a.env)()
 	flags := policyFlags{verificationFlags: signedBy(&serve), Policy: serve.Policy, Data: serve.Data, CacheDir: serve.CacheDir}
 	opts, err := flags.options()
 	if err != nil {

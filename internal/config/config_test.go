@@ -35,7 +35,7 @@ func good() config.Serve {
 		NATSReplicas:         5,
 		KeepAttempts:         time.Hour,
 		LogLevel:             "warn", LogFormat: "text",
-		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128, MaxWaiting: 256,
+		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128, MaxWaiting: 256, MemoryLimit: 512 << 20,
 		ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, DecisionTimeout: 500 * time.Millisecond,
 		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownTimeout: 25 * time.Second,
 	}

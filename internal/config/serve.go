@@ -50,6 +50,9 @@ type Serve struct {
 	// what comes on top waits in the kernel.
 	MaxRequests    int `yaml:"max_requests" help:"Refuse requests while so many are in work or waiting. Default 512."`
 	MaxConnections int `yaml:"max_connections" help:"Accept so many connections per address. Default 16384."`
+	// MemoryLimit is what the process should hold at most; the collector works harder near it. Default 80% of the memory
+	// limit of the cgroup, or 800MiB where there is none. GOMEMLIMIT wins.
+	MemoryLimit Bytes `yaml:"memory_limit" help:"Try to hold no more memory. Default 80% of the cgroup's limit, else 800MiB."`
 	// MaxWaiting are workers whose report or probe is being taken or waits for the others. One costs about 40 KiB, with its connection.
 	MaxWaiting int `yaml:"max_waiting" help:"Refuse workers while so many wait for others. Default 16384."`
 

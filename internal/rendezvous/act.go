@@ -11,7 +11,7 @@ import (
 const standby = 300 * time.Millisecond
 
 // recordGrace is how long reports and answers outlive their attempt.
-const recordGrace = time.Minute
+const recordGrace = 30 * time.Second
 
 // startPhase sets the end of a phase that began at a time of the store. A phase that was folded live began just now, by this
 // process's own clock; one from before this process started is dated back, but never into the future or beyond its

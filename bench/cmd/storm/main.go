@@ -30,7 +30,7 @@ func main() {
 	program := flag.String("tiergate", "bin/tiergate", "the tiergate program")
 	engines := flag.Int("engines", 12500, "how many engines of 8 ranks come")
 	over := flag.Duration("over", 5*time.Minute, "over how long")
-	late := flag.Duration("late", 40*time.Second, "how long after the first rank of an engine its last one comes")
+	late := flag.Duration("late", time.Minute, "how long after the first rank of an engine its last one comes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

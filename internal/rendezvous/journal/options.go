@@ -13,7 +13,7 @@ const (
 	DefaultBucket   = "tiergate"
 	DefaultMaxBytes = 512 << 20
 	DefaultReplicas = 3
-	DefaultTimeout  = 10 * time.Second
+	DefaultTimeout  = 30 * time.Second
 )
 
 // Options say where the journal is.
