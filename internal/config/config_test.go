@@ -99,7 +99,7 @@ FILE:1: unknown key "adr"; did you mean "addr"?
 FILE:2: unknown key "diagnostic-addr"; did you mean "diagnostic_addr"?
 FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, allow_unauthenticated, policy, data, `+
 		`cache_dir, verification_key, verification_alg, verification_key_id, verification_scope, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, `+
-		`log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, max_waiting, `+
+		`log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, memory_limit, max_waiting, `+
 		`read_header_timeout, read_timeout, decision_timeout, write_timeout, idle_timeout, shutdown_timeout
 FILE:4: addr: want a list of values
 FILE:5: allow_unauthenticated: "maybe" is neither true nor false
