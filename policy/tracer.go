@@ -123,6 +123,7 @@ func (h *heldRules) evidence(pkg string) (out []Evidence) {
 			}
 			return false
 		})
+		slices.SortStableFunc(e.Reads, func(a, b FactRead) int { return a.Row - b.Row })
 		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b Evidence) int {
