@@ -47,7 +47,7 @@ func (p *parsed) key(entrypoints []string) (key [sha256.Size]byte, err error) {
 		return key, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%q %q %q %q\n", opa.Version, entrypoints, schema, slices.Concat(hostBuiltins, nativeBuiltins))
+	fmt.Fprintf(&b, "%q %q %q %q %q\n", p.dataNames(), opa.Version, entrypoints, schema, slices.Concat(hostBuiltins, nativeBuiltins))
 	for _, f := range slices.SortedFunc(slices.Values(p.files), func(a, b file) int { return strings.Compare(a.path, b.path) }) {
 		fmt.Fprintf(&b, "%q %q\n", f.path, f.text)
 	}

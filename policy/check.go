@@ -71,8 +71,11 @@ func (c *Check) checkRules(m *ast.Module) (errs Errors) {
 		case (name == "applies") == (rule.Head.Key != nil), len(rule.Head.Args) > 0:
 			form := map[bool]string{true: "applies := true or false", false: name + " contains ..."}[name == "applies"]
 			errs = append(errs, at(CodeCheck, rule.Location, "check %s: %s must have the form %q", c.ID, name, form))
+		default:
+			errs = append(errs, c.checkMember(name, rule)...)
 		}
 	}
+	errs = append(errs, c.checkApplies(m)...)
 	for _, name := range declared {
 		if !found[name] {
 			errs = append(errs, at(CodeCheck, m.Package.Location, "check %s does not define %s", c.ID, name))

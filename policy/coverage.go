@@ -11,8 +11,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/cover"
 )
 
-// Coverage is how much of the rules the tests reach, in lines with a rule's head or an expression. It is what OPA's interpreter
-// reaches; the WebAssembly that enforces has no lines, and each test must give the same in both.
+// Coverage is how much of the rules the tests reach, in lines with a rule's head or an expression. It is what OPA's
+// interpreter reaches; the WebAssembly that enforces has no lines, and each test must give the same in both.
 type Coverage struct {
 	// Percent is 100 where there is no line to cover.
 	Percent float64        `json:"percent"`

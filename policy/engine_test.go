@@ -180,7 +180,7 @@ func TestNoAnswer(t *testing.T) {
 		is          error
 	}{
 		"applies undefined": {
-			"applies if input.stage == \"never\"\n\nviolations contains {\"message\": \"m\"} if false\n" + quiet,
+			"applies := false if input.stage == \"never\"\n\nviolations contains {\"message\": \"m\"} if false\n" + quiet,
 			"check site.bad gives no proper result", ErrUndefined,
 		},
 		"applies ill-typed": {
@@ -188,11 +188,11 @@ func TestNoAnswer(t *testing.T) {
 			"check site.bad gives no proper result", ErrUndefined,
 		},
 		"message ill-typed": {rule(`{"message": input.engine.parallel.tensor}`), "check site.bad gives no proper result", ErrUndefined},
-		"message missing":   {rule(`{"text": "m"}`), "check site.bad gives no proper result", ErrUndefined},
+		"message missing":   {rule(`v if v := {"text": "m"}`), "check site.bad gives no proper result", ErrUndefined},
 		"nodes ill-typed":   {rule(`{"message": "m", "nodes": "gpu-a"}`), "check site.bad gives no proper result", ErrUndefined},
 		"group ill-typed":   {rule(`{"message": "m", "group": [0, 1]}`), "check site.bad gives no proper result", ErrUndefined},
 		"fix ill-typed":     {rule(`{"message": "m", "fix": ["a"]}`), "check site.bad gives no proper result", ErrUndefined},
-		"not an object":     {rule(`"m"`), "check site.bad gives no proper result", ErrUndefined},
+		"not an object":     {rule(`v if v := "m"`), "check site.bad gives no proper result", ErrUndefined},
 		"division by zero": {
 			rule(`{"message": "m"} if 1 / (input.engine.parallel.tensor - 2) > 5`),
 			"builtin function failed in data.tiergate.checks.site.bad.violations: arith_divide refused its arguments", ErrBuiltin,

@@ -34,7 +34,7 @@ type file struct {
 // files are the read sources.
 type files struct {
 	// mask is what the settings want erased from decision logs.
-	mask []string
+	mask    []string
 	modules []file
 	tests   []file
 	data    map[string]any

@@ -15,8 +15,8 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
-// Tracer tells which rules led to the result of a check. It evaluates in OPA's interpreter, since WebAssembly does not tell, and
-// is for people who ask why: it takes a hundred times as long as the decision, and decides nothing.
+// Tracer tells which rules led to the result of a check. It evaluates in OPA's interpreter, since WebAssembly does not
+// tell, and is for people who ask why: it takes a hundred times as long as the decision, and decides nothing.
 type Tracer struct {
 	compiler *ast.Compiler
 	store    storage.Store
@@ -70,8 +70,8 @@ type FactRead struct {
 // decisive is the rule of a check that makes each outcome; nothing makes a pass.
 var decisive = map[string]string{v1.Fail: "violations", v1.Unknown: "unknown", v1.NotApplicable: "applies"}
 
-// Trace returns the rules that held when a check came to its outcome over facts, those of the check first, each once. None
-// made it where a check passes, or where what is missing is in its needs.
+// Trace returns the rules that held when a check came to its outcome over facts, those of the check first, each once.
+// None made it where a check passes, or where what is missing is in its needs.
 func (t *Tracer) Trace(ctx context.Context, id, outcome string, facts []byte) ([]Evidence, error) {
 	rule, known := decisive[outcome]
 	if !known {

@@ -8,12 +8,12 @@ import (
 )
 
 // maxTypeSize is the largest type that a rule's value may have, in parts. OPA's type checker writes shared types out in
-// full, so that forty rules which each hold the one before twice take it longer than anyone waits, and nothing can stop it.
-// At this size it takes a tenth of a second, and no rule that ships comes near.
+// full, so that forty rules which each hold the one before twice take it longer than anyone waits, and nothing can stop
+// it. At this size it takes a tenth of a second, and no rule that ships comes near.
 const maxTypeSize = 1_000_000
 
 // typeSizes bounds the sizes of the types that the checker is about to build, in time linear in the rules. It is never
-// below the real size of a rule's value but for the facts, which count as one part.
+// below the real size of a rule's value.
 type typeSizes struct {
 	compiler *ast.Compiler
 	sizes    map[*ast.Rule]float64
@@ -77,8 +77,8 @@ func (t *typeSizes) rule(r *ast.Rule) float64 {
 	return size
 }
 
-// join is the size of the union of two rules' types. Values that are only passed on have the type of what they come from,
-// so that they add nothing to another one.
+// join is the size of the union of two rules' types. Values that are only passed on have the type of what they come
+// from, so that they add nothing to another one.
 func join(a *ast.Rule, aSize float64, b *ast.Rule, bSize float64) float64 {
 	if composed(a) && composed(b) {
 		return aSize + bSize

@@ -79,10 +79,16 @@ func (s *scope) term(term *ast.Term) float64 {
 	return size
 }
 
-// ref is the size of what a reference leads to: a rule, everything under a package, or a part of a variable's value, which
-// counts like the whole.
+// factsSize stands for the types of the facts, which the schema bounds.
+const factsSize = 200
+
+// ref is the size of what a reference leads to: a rule, everything under a package, or a part of a variable's value,
+// which counts like the whole.
 func (s *scope) ref(ref ast.Ref) float64 {
 	head, isVar := ref[0].Value.(ast.Var)
+	if ref[0].Equal(ast.InputRootDocument) && len(ref) <= 2 {
+		return factsSize
+	}
 	if !isVar || !ref[0].Equal(ast.DefaultRootDocument) {
 		return s.variable(head)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tiergate/tiergate/topology"
 )
 
-// vocabulary is what a policy's author may have meant. It turns what OPA's compiler says about its own world into what is
-// wrong in the author's: facts, rules, functions.
+// vocabulary is what a policy's author may have meant. It turns what OPA's compiler says about its own world into what
+// is wrong in the author's: facts, rules, functions.
 type vocabulary struct{ modules map[string]*ast.Module }
 
 // reword gives an error of OPA's compiler its message, and says whether it is one of a builtin that is not allowed.
@@ -169,7 +169,7 @@ func (v vocabulary) functions() (names []string) {
 
 func (v vocabulary) noSuchName(name string, loc *ast.Location) string {
 	if slices.Contains([]string{"message", "fix", "nodes", "group"}, name) {
-		return fmt.Sprintf("%s is not known here; the keys of an object are in quotes: %q", name, name)
+		return fmt.Sprintf("%s has no value here; if it is meant as the key of an object, put it in quotes: %q", name, name)
 	}
 	names := []string{"input", "data"}
 	for file, m := range v.modules {
@@ -178,8 +178,8 @@ func (v vocabulary) noSuchName(name string, loc *ast.Location) string {
 		}
 	}
 	slices.Sort(names)
-	return didYouMean(fmt.Sprintf("%s has no value here: it is no rule of this package, no import, and no condition gives it one", name),
-		name, names)
+	message := fmt.Sprintf("%s has no value here: it is no rule of this package, no import, and no condition gives it one", name)
+	return didYouMean(message, name, names)
 }
 
 // visible are the names that a module may use as they are.

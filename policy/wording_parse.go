@@ -30,10 +30,11 @@ func parseErrors(list ast.Errors) (out Errors) {
 	slices.SortStableFunc(list, func(a, b *ast.Error) int { return rowOf(a) - rowOf(b) })
 	for i, e := range list {
 		if i > 0 && (rowOf(e) == rowOf(list[i-1]) || e.Message == "unexpected eof token") {
-			if !moreOf(e, list[i-1]) {
+			last := len(out) - 1
+			if !moreOf(e, list[i-1]) || out[last].Row != rowOf(e) {
 				continue
 			}
-			out = out[:len(out)-1]
+			out = out[:last]
 		}
 		converted := at(CodeParse, e.Location, "%s", parseMessage(e))
 		if e.Details != nil {

@@ -69,7 +69,8 @@ func writeWaiver(w io.Writer, waiver policy.Waiver) {
 		return
 	}
 	if waiver.Expired {
-		fmt.Fprintf(w, "  expired waiver for %q by %s, without effect since %s: %s\n", waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)
+		fmt.Fprintf(w, "  expired waiver for %q by %s, without effect since %s: %s\n",
+			waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)
 		return
 	}
 	fmt.Fprintf(w, "  waived for %q by %s until %s: %s\n", waiver.Engine, waiver.Owner, waiver.Expires, waiver.Reason)

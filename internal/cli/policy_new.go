@@ -72,7 +72,8 @@ The check warns of an engine without an id. Next:
 func (c *policyNewCmd) validate(ctx context.Context) error {
 	id := checkID.FindStringSubmatch(c.ID)
 	if id == nil {
-		return usagef("%q is no id of a check: it is area.name, both of a-z, 0-9 and _, beginning with a letter, e.g. platform.version", c.ID)
+		return usagef("%q is no id of a check: it is area.name, both of a-z, 0-9 and _, beginning with a letter, "+
+			"e.g. platform.version", c.ID)
 	}
 	for _, part := range id[1:] {
 		if ast.IsKeyword(part) || slices.Contains([]string{"input", "data", "true", "false", "null"}, part) {
