@@ -53,9 +53,13 @@ func (c *explainCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer l.close()
+	tracer, err := policy.NewTracer(l.opts)
+	if err != nil {
+		return err
+	}
 	list, status := make([]output.Explanation, len(inputs)), StatusAllow
 	for i, in := range inputs {
-		explanation, one := l.explain(ctx, in)
+		explanation, one := l.explain(ctx, tracer, in)
 		list[i], status = explanation, worse(status, one)
 	}
 	if err := output.Explain(a.stdout, c.Output, style, list); err != nil {
@@ -65,7 +69,7 @@ func (c *explainCmd) Run(ctx context.Context, a *app) error {
 }
 
 // explain judges one input and adds what the rules saw.
-func (l local) explain(ctx context.Context, in input.Input) (output.Explanation, Status) {
+func (l local) explain(ctx context.Context, tracer *policy.Tracer, in input.Input) (output.Explanation, Status) {
 	result, status := judgeOne(ctx, l, in)
 	e := output.Explanation{Result: result}
 	if result.Failure != nil {
@@ -73,7 +77,7 @@ func (l local) explain(ctx context.Context, in input.Input) (output.Explanation,
 	}
 	err := l.addFacts(&e)
 	if err == nil {
-		err = l.addEvidence(ctx, &e)
+		err = addEvidence(ctx, tracer, &e)
 	}
 	if err != nil {
 		failure, status := explainFailure(err)
@@ -95,11 +99,7 @@ func (l local) addFacts(e *output.Explanation) error {
 	return json.Unmarshal(e.Raw, e.Facts)
 }
 
-func (l local) addEvidence(ctx context.Context, e *output.Explanation) error {
-	tracer, err := policy.NewTracer(l.opts)
-	if err != nil {
-		return err
-	}
+func addEvidence(ctx context.Context, tracer *policy.Tracer, e *output.Explanation) (err error) {
 	e.Evidence = map[string][]policy.Evidence{}
 	for _, c := range e.Verdict.Checks {
 		if e.Evidence[c.ID], err = tracer.Trace(ctx, c.ID, c.Outcome, e.Raw); err != nil {
