@@ -1,5 +1,5 @@
 # README.md has the two commands of a newcomer; the rest is what CI and releases call.
-.PHONY: build test lint rules fuzz bench
+.PHONY: build test lint rules fuzz bench library wheel e2e-vllm
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
@@ -39,3 +39,15 @@ bench: build
 	go run ./bench/cmd/collective
 	go run ./bench/cmd/storm
 	go test -run '^$$' -bench 'Collection|Evaluation|Encode|Decode' ./policy/internal/host
+
+library:
+	CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -buildmode=c-shared -o bin/libtiergate.so ./cmd/libtiergate
+
+wheel:
+	python3 -m pip wheel --no-deps -w bin ./python
+
+# Engines of real vLLM; see docs/e2e-vllm.md. Without a Python that has it, some 10 GB are installed first.
+VLLM_PYTHON ?= .cache/vllm/bin/python
+e2e-vllm: build library
+	test -x $(VLLM_PYTHON) || (python3 -m venv .cache/vllm && .cache/vllm/bin/pip install -q vllm)
+	python3 e2e/vllm/run.py --python $(VLLM_PYTHON)

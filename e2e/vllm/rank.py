@@ -1,0 +1,80 @@
+"""One rank of an engine as vLLM itself would make it, up to the allocation of its KV region; or the engine core.
+
+Real are vLLM's process groups (gloo), its spec factory, the tiering spec, the shared region and the tiers; only the GPU side of
+the worker is left out. What became of it is one JSON object on standard output.
+"""
+
+import glob
+import json
+import os
+
+from tiergate import plugin
+from tiergate.errors import TiergateError
+
+
+def main() -> None:
+    spec = json.loads(os.environ["RANK_SPEC"])
+    result = {"rank": spec["rank"]}
+    if spec["rank"] != "core":
+        result["own"] = join(spec)
+
+    from vllm.v1.kv_offload.tiering import spec as tiering
+
+    tiering.CPUOffloadingWorker = lambda **kwargs: kwargs["mmap_region"]  # views and pinning are the GPU's
+    plugin.register()
+    created = create(spec)
+    result["spec"] = type(created).__name__
+    try:
+        if spec["rank"] == "core":
+            created.get_manager().shutdown()
+        else:
+            created.create_worker(None)
+        result["started"] = True
+    except TiergateError as err:
+        result |= {"error": type(err).__name__, "not_implemented": isinstance(err, NotImplementedError), "message": str(err)}
+    result["regions"] = len(glob.glob(f"/dev/shm/vllm_offload_{spec['engine']}*"))
+    print(json.dumps(result), flush=True)
+
+
+def join(spec: dict) -> bool:
+    """Makes vLLM's groups and runs the check that vLLM #62930 makes, with vLLM's own function: on this rank's groups, all of
+    them."""
+    from vllm.config import DeviceConfig, VllmConfig, set_current_vllm_config
+    from vllm.distributed import parallel_state
+
+    with set_current_vllm_config(VllmConfig(device_config=DeviceConfig(device="cpu"))):
+        parallel_state.init_distributed_environment(
+            world_size=spec["tensor"] * spec["pipeline"], rank=spec["rank"], distributed_init_method=spec["init"],
+            local_rank=spec["rank"], backend="gloo",
+        )
+        parallel_state.initialize_model_parallel(spec["tensor"], spec["pipeline"], backend="gloo")
+    groups = (parallel_state.get_tp_group(), parallel_state.get_pp_group(), parallel_state.get_pcp_group())
+    same = [all(parallel_state.in_the_same_node_as(g.cpu_group, source_rank=0)) for g in groups if g.world_size > 1]
+    return all(same)
+
+
+def create(spec: dict):
+    """The offloading spec, as vLLM's connector has its factory make it."""
+    from vllm.v1.kv_offload import config as offload
+    from vllm.v1.kv_offload.factory import OffloadingSpecFactory
+
+    return OffloadingSpecFactory.create_spec(
+        offload.OffloadingConfig(
+            groups=(offload.OffloadingGroupConfig(tokens_per_block=16, layer_names=("l",), group_id=0),),
+            worker_kv_bytes_per_block=4096,
+            enable_kv_cache_events=False,
+            extra_config=spec["extra"],
+            engine_id=spec["engine"],
+            model=offload.OffloadingModelConfig(name="m", dtype="float16"),
+            cache=offload.OffloadingCacheConfig(tokens_per_hash=16, blocks_per_chunk=1),
+            parallel=offload.OffloadingParallelConfig(
+                rank=0 if spec["rank"] == "core" else spec["rank"], world_size=spec["tensor"] * spec["pipeline"],
+                tp_size=spec["tensor"], pp_size=spec["pipeline"], pcp_size=1, dcp_size=1, data_parallel_index=0,
+                data_parallel_size=1, data_parallel_rank_local=None, is_parallelism_agnostic=False,
+            ),
+        )
+    )
+
+
+main()
+os._exit(0)  # gloo's own farewell waits for ranks that have gone
