@@ -52,6 +52,7 @@ func (x *exchange) takeCore() error {
 			return nil, false, err
 		case a != nil:
 			x.admitted = a.Outcome
+			x.recordCore(c.key, a)
 			return a, true, nil
 		}
 		view, err := s.Attempt(c.key, c.attempt)

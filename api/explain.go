@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
@@ -35,7 +36,8 @@ func (s *Server) explained(level string) decider {
 					return d, err
 				}
 			}
-			d.JSON = append(d.JSON[:len(d.JSON)-1], `,"explanation":`...)
+			// The engine remembers the verdict, so that nothing may be written over its end.
+			d.JSON = append(slices.Clip(d.JSON[:len(d.JSON)-1]), `,"explanation":`...)
 			d.JSON = append(append(d.JSON, encode(e)...), '}')
 			return d, nil
 		}

@@ -56,10 +56,12 @@ func (x *exchange) judge(f form, decide decider) (policy.Decision, error) {
 	x.engine = shorten(launch.Engine.ID)
 	start := time.Now()
 	d, err := decide(ctx, launch)
-	x.server.metrics.decided(d, err, time.Since(start))
+	elapsed := time.Since(start)
+	x.server.metrics.decided(d, err, elapsed)
 	if err != nil {
 		return policy.Decision{}, x.locate(err, f, &b)
 	}
+	x.record(launch, &d, elapsed, int64(len(b.data)))
 	return d, nil
 }
 

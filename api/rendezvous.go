@@ -18,7 +18,7 @@ var errNoState = &refusal{v1.CodeStore, "the service has not read the state of t
 func (s *Server) meet(opts Options) (err error) {
 	s.rendezvous, err = rendezvous.New(rendezvous.Options{
 		Journal: opts.Journal, Solo: opts.Solo, Decide: s.judgeReports, Logger: opts.Logger, Keep: opts.Config.KeepAttempts,
-		Observe: rendezvous.Observer{Ended: s.metrics.ended, Decided: s.metrics.verdict},
+		Observe: rendezvous.Observer{Ended: s.metrics.ended, Concluded: s.recordEnd, Decided: s.metrics.verdict},
 	})
 	return err
 }
@@ -36,6 +36,7 @@ func (s *Server) judgeReports(ctx context.Context, launch *v1.Launch) ([]byte, e
 		}
 		return nil, &undecided{problemOf(context.Background(), err), err}
 	}
+	s.recordRegistration(launch, &d, time.Since(start))
 	return d.JSON, nil
 }
 

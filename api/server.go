@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	Config config.Serve
 	// Logger takes a line per request; nil takes none.
 	Logger *slog.Logger
+	// Decisions keeps a record of every verdict and admission; nil keeps none. The server does not close it.
+	Decisions *decisionlog.Log
 }
 
 // Server answers launchers and workers.
@@ -40,6 +43,7 @@ type Server struct {
 	// waiting are calls of workers, watching those who look on.
 	waiting, watching *gathering
 	metrics           *metrics
+	decisions         *decisionlog.Log
 	routes            []*route
 	heartbeat         time.Duration
 
@@ -65,6 +69,7 @@ func New(opts Options) (*Server, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
+	s.decisions = opts.Decisions
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
 	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)
@@ -75,6 +80,7 @@ func New(opts Options) (*Server, error) {
 	}
 	registry.MustRegister(s.queue.gauges()...)
 	registry.MustRegister(s.attemptGauges()...)
+	registry.MustRegister(s.decisionCounters()...)
 	for _, rt := range s.routes {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")
 	}

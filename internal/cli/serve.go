@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,15 +46,28 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("open journal of attempts: %w", err)
 	}
 	defer attempts.Close()
-	server, err := api.New(api.Options{
-		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr),
+	decisions, err := openDecisions(&serve, a, engine)
+	if err != nil {
+		return err
+	}
+	err = c.serve(ctx, a, api.Options{
+		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions,
 	})
+	return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
+}
+
+func (c *serveCmd) serve(ctx context.Context, a *app, opts api.Options) error {
+	server, err := api.New(opts)
 	if err != nil {
 		return err
 	}
 	if err := server.Listen(); err != nil {
 		return &usageError{err.Error()}
 	}
-	fmt.Fprintf(a.stdout, "tiergate listens on %s\n", strings.Join(server.URLs(), ", "))
+	announce := a.stdout
+	if opts.Config.DecisionLog == config.DecisionLogStdout {
+		announce = a.stderr // who reads decisions expects nothing else
+	}
+	fmt.Fprintf(announce, "tiergate listens on %s\n", strings.Join(server.URLs(), ", "))
 	return server.Serve(ctx)
 }

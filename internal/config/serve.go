@@ -38,6 +38,17 @@ type Serve struct {
 	// KeepAttempts is how long an attempt that ended can be looked at.
 	KeepAttempts time.Duration `yaml:"keep_attempts" help:"Remember attempts so long after they ended. Default 15m0s."`
 
+	// DecisionLog is stdout, a file, or the http(s) URL that takes OPA's decision logs; without it none are kept. The token is a
+	// file with a bearer token for the URL. Buffer bounds what waits in memory, and the spool is a directory in which decisions
+	// wait on disk. A file that has its size is renamed, and so many of these are kept.
+	DecisionLog         string `yaml:"decision_log" help:"Log decisions to stdout, to this file, or to this http(s) URL."`
+	DecisionLogToken    string `yaml:"decision_log_token" help:"Send the bearer token in this file with decision logs."`
+	DecisionLogBuffer   Bytes  `yaml:"decision_log_buffer" help:"Hold decisions of this size in memory. Default 64MiB."`
+	DecisionLogSpool    string `yaml:"decision_log_spool" help:"Keep decisions in this directory until they are delivered."`
+	DecisionLogSpoolMax Bytes  `yaml:"decision_log_spool_max" help:"Keep decisions of this size on disk. Default 1GiB."`
+	DecisionLogFileMax  Bytes  `yaml:"decision_log_file_max" help:"Begin a new decision log file at this size. Default 100MiB."`
+	DecisionLogFiles    int    `yaml:"decision_log_files" help:"Keep so many full decision log files. Default 5."`
+
 	// LogLevel is debug, info, warn or error; info has a line per request. LogFormat is json or text.
 	LogLevel  string `yaml:"log_level" help:"Log from this level: debug, info, warn or error. Default info."`
 	LogFormat string `yaml:"log_format" help:"Log as json or text. Default json."`
@@ -73,6 +84,7 @@ func (s *Serve) SetDefaults() {
 		Addr:            []string{"127.0.0.1:8642"},
 		VerificationAlg: "RS256",
 		NATSReplicas:    3, KeepAttempts: 15 * time.Minute,
+		DecisionLogBuffer: 64 << 20, DecisionLogSpoolMax: 1 << 30, DecisionLogFileMax: 100 << 20, DecisionLogFiles: 5,
 		LogLevel: "info", LogFormat: "json",
 		MaxBody: 8 << 20, MaxBodies: 64 << 20, MaxHeader: 16 << 10,
 		MaxRequests: 512, MaxConnections: 16384, MaxWaiting: 16384,

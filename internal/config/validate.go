@@ -20,6 +20,7 @@ func (s *Serve) Validate() error {
 	var m mistakes
 	s.validateAddresses(&m)
 	s.validateNATS(&m)
+	s.validateDecisionLog(&m)
 	m.oneOf("log_level", s.LogLevel, "debug", "info", "warn", "error")
 	m.oneOf("log_format", s.LogFormat, "json", "text")
 	m.within("max_body", s.MaxBody, 1<<10, document.MaxBytes)

@@ -23,6 +23,7 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		LogLevel:       "trace", LogFormat: "xml",
 		MaxBody: 17 << 20, MaxBodies: 1 << 20, MaxHeader: 10, MaxRequests: -1, MaxConnections: -2,
 		MaxWaiting: -3, NATS: "n1:4222,nats://", NATSCert: "a.pem", NATSReplicas: 2, KeepAttempts: time.Second,
+		DecisionLog: "ftp://h", DecisionLogFiles: -1,
 		ReadTimeout: -1, WriteTimeout: 4e9,
 	}
 	s.SetDefaults()
@@ -43,6 +44,8 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		`nats: "nats://" is no server; write nats://host:4222 or tls://host:4222, several separated by commas`,
 		`nats_cert: a client certificate needs nats_cert and nats_key; give both or neither`,
 		`nats_replicas: 2 is not one of 1, 3, 5`,
+		`decision_log: "ftp://h" is no address; write stdout, a file, or http://host/path or https://host/path`,
+		`decision_log_files: -1 is not positive`,
 		`log_level: "trace" is not one of debug, info, warn, error`,
 		`log_format: "xml" is not one of json, text`,
 		`max_body: 17MiB is not between 1KiB and 16MiB`,

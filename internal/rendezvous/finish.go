@@ -49,6 +49,11 @@ func (s *Service) concluded(a *attempt, wrote *endRecord, last time.Time) bool {
 		outcome, code, disagreement = r.Outcome, r.Code, r.Disagreement
 	}
 	s.opts.Observe.Ended(wrote.Kind, outcome, code, disagreement, time.Since(last))
+	var verdict *v1.Verdict
+	if a.verdict != nil {
+		verdict = a.verdict.verdict
+	}
+	s.opts.Observe.Concluded(a.key, &wrote.AttemptEnd, wrote.Admission, verdict)
 	s.opts.Logger.Info("attempt ended", "engine", a.key.Engine, "attempt", a.n, "attempt_id", a.spec.ID, "kind", wrote.Kind,
 		"outcome", outcome, "code", code, "ranks", wrote.AttemptEnd.Ranks, "message", wrote.Message)
 	return true

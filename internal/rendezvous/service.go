@@ -34,6 +34,9 @@ type Options struct {
 type Observer struct {
 	// Ended gets every end that this process wrote. Code is an admission's. After is the time since the last rank reported.
 	Ended func(kind, outcome, code string, disagreement bool, after time.Duration)
+	// Concluded gets every end that this process wrote. The admission is nil unless it ended with one, and the verdict if there
+	// was none.
+	Concluded func(key Key, end *v1.AttemptEnd, admission *v1.Admission, verdict *v1.Verdict)
 	// Decided gets the time that a verdict took.
 	Decided func(time.Duration)
 }
@@ -48,6 +51,9 @@ func (o *Options) SetDefaults() {
 	}
 	if o.Observe.Ended == nil {
 		o.Observe.Ended = func(string, string, string, bool, time.Duration) {}
+	}
+	if o.Observe.Concluded == nil {
+		o.Observe.Concluded = func(Key, *v1.AttemptEnd, *v1.Admission, *v1.Verdict) {}
 	}
 	if o.Observe.Decided == nil {
 		o.Observe.Decided = func(time.Duration) {}
