@@ -1,0 +1,3 @@
+// Package lookback re-decides what was decided and tells what comes out differently, by check and direction. It reads records
+// of decision logs; it changes nothing and answers nobody.
+package lookback

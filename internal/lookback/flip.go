@@ -1,0 +1,59 @@
+package lookback
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+)
+
+// VerdictFlip is the check id of flips of the whole verdict.
+const VerdictFlip = "verdict"
+
+// absent is the outcome of a check that a revision does not have.
+const absent = "absent"
+
+// Flip is how one check, or the verdict, comes out under two revisions. An outcome that does not deny has its enforcement
+// behind it, e.g. "fail (warn)".
+type Flip struct {
+	Check string `json:"check"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// Flips compares two verdicts; none if they say the same of the launch, whatever their words.
+func Flips(from, to *v1.Verdict) (flips []Flip) {
+	if from.Outcome != to.Outcome {
+		flips = append(flips, Flip{VerdictFlip, from.Outcome, to.Outcome})
+	}
+	after := make(map[string]*v1.CheckResult, len(to.Checks))
+	for i := range to.Checks {
+		after[to.Checks[i].ID] = &to.Checks[i]
+	}
+	for i := range from.Checks {
+		c := &from.Checks[i]
+		if a, b := outcome(c), outcome(after[c.ID]); a != b {
+			flips = append(flips, Flip{c.ID, a, b})
+		}
+		delete(after, c.ID)
+	}
+	for id, c := range after {
+		flips = append(flips, Flip{id, absent, outcome(c)})
+	}
+	slices.SortFunc(flips, compare)
+	return flips
+}
+
+func compare(a, b Flip) int {
+	return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+}
+
+func outcome(c *v1.CheckResult) string {
+	switch {
+	case c == nil:
+		return absent
+	case c.Outcome == v1.Fail && c.Enforcement != v1.EnforceDeny:
+		return c.Outcome + " (" + c.Enforcement + ")"
+	}
+	return c.Outcome
+}
