@@ -82,7 +82,13 @@ func (l *Log) add(b *batch, q queued) {
 	if r.Input != nil {
 		r.Input, r.Masked = Mask(r.Input)
 	}
+	result := r.Result
+	r.Result = nil // it is JSON on one line already, and encoding it anew would cost more than all the rest
 	line, err := json.Marshal(&r)
+	if err == nil && len(result) > 0 {
+		line = append(line[:len(line)-1], `,"result":`...)
+		line = append(append(line, result...), '}')
+	}
 	if err == nil {
 		line, err = erase(line, l.opts.Mask())
 	}
