@@ -61,6 +61,7 @@ func (x *exchange) judge(f form, decide decider) (policy.Decision, error) {
 	if err != nil {
 		return policy.Decision{}, x.locate(err, f, &b)
 	}
+	x.server.shadow.Try(topology.StageLaunch, launch, d)
 	x.record(launch, &d, elapsed, int64(len(b.data)))
 	return d, nil
 }

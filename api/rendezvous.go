@@ -36,6 +36,7 @@ func (s *Server) judgeReports(ctx context.Context, launch *v1.Launch) ([]byte, e
 		}
 		return nil, &undecided{problemOf(context.Background(), err), err}
 	}
+	s.shadow.Try(topology.StageRegistration, launch, d)
 	s.recordRegistration(launch, &d, time.Since(start))
 	return d.JSON, nil
 }

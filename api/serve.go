@@ -30,6 +30,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer disperse()
 	var gathered sync.WaitGroup
 	gathered.Go(func() { _ = s.rendezvous.Run(gathering) }) // it returns nil, after its context ended
+	if s.shadow != nil {
+		gathered.Go(func() { s.shadow.Run(gathering) })
+	}
 	var running sync.WaitGroup
 	for _, l := range s.listeners {
 		server := main

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/decisionlog"
+	"github.com/tiergate/tiergate/internal/lookback"
 	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Decisions keeps a record of every verdict and admission; nil keeps none. The server does not close it.
 	Decisions *decisionlog.Log
+	// Shadow is a candidate policy that is tried on every launch, without effect; nil tries none. The server does not close it.
+	Shadow *policy.Engine
 }
 
 // Server answers launchers and workers.
@@ -44,6 +47,7 @@ type Server struct {
 	waiting, watching *gathering
 	metrics           *metrics
 	decisions         *decisionlog.Log
+	shadow            *lookback.Shadow
 	routes            []*route
 	heartbeat         time.Duration
 
@@ -81,6 +85,9 @@ func New(opts Options) (*Server, error) {
 	registry.MustRegister(s.queue.gauges()...)
 	registry.MustRegister(s.attemptGauges()...)
 	registry.MustRegister(s.decisionCounters()...)
+	if opts.Shadow != nil {
+		s.follow(opts.Shadow, registry)
+	}
 	for _, rt := range s.routes {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")
 	}

@@ -46,12 +46,19 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("open journal of attempts: %w", err)
 	}
 	defer attempts.Close()
+	shadow, err := shadowEngine(ctx, &serve)
+	if err != nil {
+		return err
+	}
+	if shadow != nil {
+		defer shadow.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
+	}
 	decisions, err := openDecisions(&serve, a, engine)
 	if err != nil {
 		return err
 	}
 	err = c.serve(ctx, a, api.Options{
-		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions,
+		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions, Shadow: shadow,
 	})
 	return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
 }

@@ -41,6 +41,7 @@ func good() config.Serve {
 		DecisionLogSpoolMax:  2 << 30,
 		DecisionLogFileMax:   10 << 20,
 		DecisionLogFiles:     3,
+		Shadow:               []string{"/etc/tiergate/next"},
 		LogLevel:             "warn", LogFormat: "text",
 		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128, MaxWaiting: 256, MemoryLimit: 512 << 20,
 		ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, DecisionTimeout: 500 * time.Millisecond,
@@ -106,7 +107,7 @@ FILE:1: unknown key "adr"; did you mean "addr"?
 FILE:2: unknown key "diagnostic-addr"; did you mean "diagnostic_addr"?
 FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, allow_unauthenticated, policy, data, `+
 		`cache_dir, verification_key, verification_alg, verification_key_id, verification_scope, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, decision_log, decision_log_token, `+
-		`decision_log_buffer, decision_log_spool, decision_log_spool_max, decision_log_file_max, decision_log_files, log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, memory_limit, max_waiting, `+
+		`decision_log_buffer, decision_log_spool, decision_log_spool_max, decision_log_file_max, decision_log_files, shadow, log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, memory_limit, max_waiting, `+
 		`read_header_timeout, read_timeout, decision_timeout, write_timeout, idle_timeout, shutdown_timeout
 FILE:4: addr: want a list of values
 FILE:5: allow_unauthenticated: "maybe" is neither true nor false

@@ -48,6 +48,8 @@ type Serve struct {
 	DecisionLogSpoolMax Bytes  `yaml:"decision_log_spool_max" help:"Keep decisions of this size on disk. Default 1GiB."`
 	DecisionLogFileMax  Bytes  `yaml:"decision_log_file_max" help:"Begin a new decision log file at this size. Default 100MiB."`
 	DecisionLogFiles    int    `yaml:"decision_log_files" help:"Keep so many full decision log files. Default 5."`
+	// Shadow are rules that are tried beside those of Policy; they decide nothing.
+	Shadow []string `yaml:"shadow" help:"Try the rules of this directory or bundle instead of those of --policy, without effect; repeatable."`
 
 	// LogLevel is debug, info, warn or error; info has a line per request. LogFormat is json or text.
 	LogLevel  string `yaml:"log_level" help:"Log from this level: debug, info, warn or error. Default info."`
