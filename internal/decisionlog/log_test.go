@@ -119,7 +119,7 @@ func TestASinkThatHangsDelaysNobody(t *testing.T) {
 	for i := range 1000 {
 		l.Record(record(i), 0)
 	}
-	assert.GreaterOrEqual(t, l.Stats().Dropped[DropBuffer], int64(900), "a batch and a buffer are all that is kept")
+	assert.GreaterOrEqual(t, l.Stats().Dropped[DropBuffer], int64(800), "a batch and a buffer, each of some 60 records, are all that is kept")
 	require.ErrorContains(t, l.Close(past()), "records were dropped")
 	stats := l.Stats()
 	assert.Equal(t, int64(1000), stats.Dropped[DropBuffer]+stats.Dropped[DropShutdown])
