@@ -17,7 +17,7 @@ func openDecisions(serve *config.Serve, a *app, engine *policy.Engine) (*decisio
 	}
 	opts := decisionlog.Options{
 		Spool: serve.DecisionLogSpool, SpoolBytes: int64(serve.DecisionLogSpoolMax), BufferBytes: int64(serve.DecisionLogBuffer),
-		Mask: engine.LogMask, Logger: serve.Logger(a.stderr), Labels: map[string]string{"app": "tiergate", "version": buildVersions().Version},
+		Linger: 100 * time.Millisecond, Mask: engine.LogMask, Logger: serve.Logger(a.stderr), Labels: map[string]string{"app": "tiergate", "version": buildVersions().Version},
 	}
 	if host, err := os.Hostname(); err == nil {
 		opts.Labels["host"] = host

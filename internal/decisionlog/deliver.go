@@ -47,29 +47,22 @@ func (l *Log) gather() (b batch, more bool) {
 		l.add(&b, q)
 	case <-l.stop:
 	}
-	var late <-chan time.Time
-	if l.opts.Linger > 0 && l.spool == nil {
+	// It sleeps rather than taking each as it comes: waking up for every record would cost more than the record.
+	if l.opts.Linger > 0 && l.spool == nil && l.waiting.Load() < maxBatch {
 		timer := time.NewTimer(l.opts.Linger)
 		defer timer.Stop()
-		late = timer.C
+		select {
+		case <-timer.C:
+		case <-l.pressing:
+		case <-l.stop:
+		}
 	}
 	for len(b.lines) < maxBatch {
 		select {
 		case q := <-l.queue:
 			l.add(&b, q)
-			continue
 		default:
-		}
-		if late == nil || l.stopping.Load() {
-			return b, len(l.queue) > 0 || !l.stopping.Load()
-		}
-		select {
-		case q := <-l.queue:
-			l.add(&b, q)
-		case <-late:
-			late = nil
-		case <-l.stop:
-			late = nil
+			return b, !l.stopping.Load() || len(l.queue) > 0
 		}
 	}
 	return b, true

@@ -86,6 +86,7 @@ type Log struct {
 	waiting  atomic.Int64 // bytes in the queue
 	spool    *spool
 	stop     chan struct{}
+	pressing chan struct{} // there is no time to linger
 	stopping atomic.Bool
 	// sending ends with the time that Close gives.
 	sending context.Context
@@ -108,7 +109,8 @@ func Open(opts Options) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{
-		opts: opts, queue: make(chan queued, opts.BufferBytes/leastBytes), stop: make(chan struct{}), dropped: map[string]*atomic.Int64{},
+		opts: opts, queue: make(chan queued, opts.BufferBytes/leastBytes), stop: make(chan struct{}), pressing: make(chan struct{}, 1),
+		dropped: map[string]*atomic.Int64{},
 	}
 	for _, reason := range Reasons {
 		l.dropped[reason] = new(atomic.Int64)
@@ -140,6 +142,12 @@ func (l *Log) Record(r *Record, bytes int64) {
 		l.waiting.Add(-bytes)
 		l.drop(DropBuffer, 1)
 		return
+	}
+	if l.waiting.Load() > l.opts.BufferBytes/2 {
+		select {
+		case l.pressing <- struct{}{}:
+		default:
+		}
 	}
 	select {
 	case l.queue <- queued{r, bytes}:
