@@ -113,12 +113,12 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 }
 
 func (sim *simulation) run() {
-	for range 1 + sim.rng.IntN(3) {
-		sim.replicas = append(sim.replicas, sim.start())
-	}
 	if sim.faulty {
 		sim.store.slow = time.Duration(sim.rng.Int64N(int64(400 * time.Millisecond)))
 		sim.store.lossy = sim.rng.Float64() / 5
+	}
+	for range 1 + sim.rng.IntN(3) {
+		sim.replicas = append(sim.replicas, sim.start())
 	}
 	ctx, cancel := context.WithCancel(sim.t.Context())
 	var workers, faults sync.WaitGroup
