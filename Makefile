@@ -1,5 +1,5 @@
 # README.md has the two commands of a newcomer; the rest is what CI and releases call.
-.PHONY: build test lint rules fuzz bench library wheel e2e-vllm
+.PHONY: build test lint rules fuzz bench library python wheel e2e-vllm
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
@@ -42,6 +42,10 @@ bench: build
 
 library:
 	CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -buildmode=c-shared -o bin/libtiergate.so ./cmd/libtiergate
+
+# The Python package over the library, in processes of its own and against a real service.
+python: build library
+	python3 python/tests/test_gate.py
 
 wheel:
 	python3 -m pip wheel --no-deps -w bin ./python
