@@ -45,7 +45,7 @@ library:
 
 # The Python package over the library, in processes of its own and against a real service.
 python: build library
-	python3 python/tests/test_gate.py
+	PYTHONPATH=python python3 -m unittest discover -s python/tests
 
 wheel:
 	python3 -m pip wheel --no-deps -w bin ./python

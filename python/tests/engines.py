@@ -104,3 +104,10 @@ def result(process: subprocess.Popen[str]) -> dict[str, Any]:
         raise AssertionError(f"a rank ended with {process.returncode} and printed nothing: {err}")
     answer: dict[str, Any] = json.loads(out)
     return answer
+
+
+def until_reported(process: subprocess.Popen[str]) -> None:
+    """Reads a rank's log until it has sent its report and waits for the others."""
+    assert process.stderr is not None
+    if not any("report sent" in line for line in process.stderr):
+        raise AssertionError(f"a rank ended with {process.wait()} before it reported")

@@ -18,9 +18,24 @@ def run(request: bytes) -> bytes:
     if not program:
         raise LibraryError("TIERGATE_EXEC=1, but there is no program tiergate in PATH; install it, or name it in TIERGATE_PROGRAM")
     try:
-        child = subprocess.run([program, "gate"], input=request, stdout=subprocess.PIPE, timeout=_LONGEST, check=False)
+        child = subprocess.Popen([program, "gate"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as err:
         raise LibraryError(f"{program} cannot be run: {err}") from err
-    if not child.stdout:
+    try:
+        answer, _ = child.communicate(request, timeout=_LONGEST)
+    except BaseException:
+        _stop(child)
+        raise
+    if not answer:
         raise LibraryError(f"{program} gate gave no answer and ended with status {child.returncode}")
-    return child.stdout
+    return answer
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """Ends a child so that it can still tell the service, and with it the ranks that wait."""
+    child.terminate()
+    try:
+        child.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()

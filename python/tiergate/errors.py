@@ -93,6 +93,12 @@ class LibraryError(TiergateError):
     code = "library"
 
 
+class UnsupportedVersionError(TiergateError):
+    """This version of the engine does not say what the gate must know, or cannot be guarded; nothing is guessed."""
+
+    code = "unsupported_version"
+
+
 _BY_CODE: dict[str, type[TiergateError]] = {
     kind.code: kind
     for kind in (

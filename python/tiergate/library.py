@@ -51,21 +51,31 @@ def run(request: bytes) -> bytes:
     library = _load()
     call = library.tiergate_begin()
     answers: list[bytes] = []
+    done = threading.Event()
 
     def wait() -> None:
-        pointer = library.tiergate_call(call, request, len(request))
-        if pointer:
-            answers.append(ctypes.string_at(pointer))
-            library.tiergate_free(pointer)
+        try:
+            pointer = library.tiergate_call(call, request, len(request))
+            if pointer:
+                answers.append(ctypes.string_at(pointer))
+                library.tiergate_free(pointer)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=wait, name="tiergate", daemon=True)
-    thread.start()
+    threading.Thread(target=wait, name="tiergate", daemon=True).start()
     try:
-        thread.join()
+        _until(done)
     except BaseException:
         library.tiergate_cancel(call)
-        thread.join()
+        _until(done)
         raise
     if not answers:
         raise MemoryError("libtiergate had no memory for its answer")
     return answers[0]
+
+
+def _until(done: threading.Event) -> None:
+    """Waits, and lets signal handlers run. A signal that a thread of Go took, or that came just before the wait, does not
+    interrupt it; so that it is never long. Thread.join() would do neither: interrupted, it takes the thread for ended."""
+    while not done.wait(0.1):
+        pass

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any
 
 import vllm
 from vllm.v1.kv_offload.tiering.spec import TieringOffloadingSpec
 
-from tiergate.errors import EngineEnvironmentError, TiergateError
+from tiergate.errors import EngineEnvironmentError, UnsupportedVersionError
 from tiergate.gate import CoreGate, Gate, engine_key
 
 DEADLINE = 60.0
@@ -27,30 +28,39 @@ _STOCK = "TieringOffloadingSpec"
 _SIZES = {"tensor": "tp_size", "pipeline": "pp_size", "prefill_context": "pcp_size", "decode_context": "dcp_size"}
 
 
-class UnsupportedVersionError(TiergateError):
-    """This vLLM does not say what the gate must know; it is not guessed."""
-
-    code = "unsupported_version"
+for _hook in ("create_worker", "get_manager"):
+    # Without its hook the guard would be passed by, and nobody would notice.
+    if not callable(getattr(TieringOffloadingSpec, _hook, None)):
+        raise UnsupportedVersionError(
+            f"vLLM {vllm.__version__}: TieringOffloadingSpec has no {_hook}() as 0.33.0 has, so that it cannot be guarded; "
+            "use a version of tiergate that knows this vLLM, or remove secondary_tiers"
+        )
 
 
 class GuardedTieringOffloadingSpec(TieringOffloadingSpec):  # type: ignore[misc]
     """TieringOffloadingSpec whose regions exist only in engines that were admitted."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tiergate_vllm_config = _vllm_config()
+
     def create_worker(self, kv_caches: Any) -> Any:
-        layout = Layout(self.config)
+        layout = Layout(getattr(self, "config", None), self._tiergate_vllm_config)
         gate = Gate(rank=layout.rank, world_size=layout.world, groups=layout.groups(), **_engine(layout))
         return gate.register_kv(lambda: super(GuardedTieringOffloadingSpec, self).create_worker(kv_caches))
 
     def get_manager(self) -> Any:
-        if not self._manager:
-            CoreGate(**_engine(Layout(self.config))).admit()
+        if not getattr(self, "_manager", None):
+            CoreGate(**_engine(Layout(getattr(self, "config", None), self._tiergate_vllm_config))).admit()
         return super().get_manager()
 
 
 class Layout:
-    """The grid of a replica, as vLLM's OffloadingConfig tells it. Ranks are those within the replica."""
+    """The grid of a replica, as vLLM's OffloadingConfig tells it, and what its whole configuration says beyond, if it could be
+    had. Ranks are those within the replica."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Any, whole: Any = None) -> None:
+        self.parallel = getattr(whole, "parallel_config", None)
         try:
             parallel = config.parallel
             self.sizes = {name: int(getattr(parallel, attribute)) for name, attribute in _SIZES.items()}
@@ -112,14 +122,22 @@ def _engine(layout: Layout) -> dict[str, Any]:
         raise EngineEnvironmentError(
             "TIERGATE_URL is not set: it must name the service that all workers of the engine reach, e.g. http://10.0.0.7:8642"
         )
-    parallel = {**layout.sizes, "data": layout.replicas}
-    engine: dict[str, Any] = {"version": vllm.__version__, "parallel": parallel}
+    engine: dict[str, Any] = {"version": vllm.__version__, "parallel": {**layout.sizes, "data": layout.replicas}}
+    executor = getattr(layout.parallel, "distributed_executor_backend", None)
+    if executor in ("mp", "ray", "uni", "external_launcher"):  # it may also be a class of the user's
+        engine["executor"] = executor
+    if layout.parallel is not None:
+        engine["nnodes"] = int(getattr(layout.parallel, "nnodes", 1))
+    key, replica = engine_key(_name(layout), environ), layout.replica
+    if layout.replicas == 1 and replica > 0:
+        # vLLM tells the replicas of a dense model that each is alone; only the index is left of where they come from.
+        key, replica = f"{key}.dp{replica}", 0
     return {
         "url": url,
-        "engine_id": engine_key(_name(layout), environ),
+        "engine_id": key,
         "engine": engine,
         "transfer": _transfer(layout.extra),
-        "data_parallel_rank": layout.replica,
+        "data_parallel_rank": replica,
         "deadline": _deadline(environ.get("TIERGATE_DEADLINE", "")),
     }
 
@@ -134,11 +152,10 @@ def _transfer(extra: dict[str, Any]) -> str:
 
 
 def _name(layout: Layout) -> dict[str, Any]:
-    """What names the engine where no launcher does. vLLM's own id will do where one process gave it to all workers: without
-    further nodes of the executor mp, each of which makes up one of its own."""
-    config = _vllm_config()
-    parallel = getattr(config, "parallel_config", None)
-    if parallel is None:
+    """What names the engine where no launcher does. vLLM's own id will do where one process gave it to all workers: not with
+    further nodes of the executor mp, nor with external_launcher, where each process makes up one of its own."""
+    parallel = layout.parallel
+    if parallel is None or getattr(parallel, "distributed_executor_backend", None) == "external_launcher":
         return {}
     if getattr(parallel, "nnodes", 1) > 1:
         return {"MasterAddr": str(parallel.master_addr), "MasterPort": int(parallel.master_port)}
@@ -146,11 +163,26 @@ def _name(layout: Layout) -> dict[str, Any]:
 
 
 def _vllm_config() -> Any:
+    """vLLM's whole configuration, or None. A spec is given an extract, without the executor and the master's address.
+
+    Workers have it in a context; the engine core does not enter one, so that there it is taken from the connector that is making
+    the spec.
+    """
     try:
         from vllm.config import get_current_vllm_config_or_none
     except ImportError:
-        return None
-    return get_current_vllm_config_or_none()
+        pass
+    else:
+        current = get_current_vllm_config_or_none()
+        if current is not None:
+            return current
+    frame = sys._getframe(1)
+    while frame is not None:
+        found = frame.f_locals.get("vllm_config")
+        if hasattr(found, "parallel_config"):
+            return found
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
 
 
 def _deadline(text: str) -> float:
