@@ -18,7 +18,7 @@ from typing import Any
 import vllm
 from vllm.v1.kv_offload.tiering.spec import TieringOffloadingSpec
 
-from tiergate.errors import EngineEnvironmentError, UnsupportedVersionError
+from tiergate.errors import EngineEnvironmentError, TiergateError, UnsupportedVersionError
 from tiergate.gate import CoreGate, Gate, engine_key
 
 DEADLINE = 60.0
@@ -45,14 +45,33 @@ class GuardedTieringOffloadingSpec(TieringOffloadingSpec):  # type: ignore[misc]
         self._tiergate_vllm_config = _vllm_config()
 
     def create_worker(self, kv_caches: Any) -> Any:
-        layout = Layout(getattr(self, "config", None), self._tiergate_vllm_config)
-        gate = Gate(rank=layout.rank, world_size=layout.world, groups=layout.groups(), **_engine(layout))
-        return gate.register_kv(lambda: super(GuardedTieringOffloadingSpec, self).create_worker(kv_caches))
+        def allocate() -> Any:
+            return super(GuardedTieringOffloadingSpec, self).create_worker(kv_caches)
+
+        config = getattr(self, "config", None)
+        try:
+            layout = Layout(config, self._tiergate_vllm_config)
+            gate = Gate(rank=layout.rank, world_size=layout.world, groups=layout.groups(), **_engine(layout))
+        except TiergateError:
+            if _harmless(config):
+                return allocate()
+            raise
+        return gate.register_kv(allocate)
 
     def get_manager(self) -> Any:
-        if not getattr(self, "_manager", None):
-            CoreGate(**_engine(Layout(getattr(self, "config", None), self._tiergate_vllm_config))).admit()
+        config = getattr(self, "config", None)
+        if not getattr(self, "_manager", None) and not _harmless(config):
+            CoreGate(**_engine(Layout(config, self._tiergate_vllm_config))).admit()
         return super().get_manager()
+
+
+def _harmless(config: Any) -> bool:
+    """Whether an engine needs no gate, so that nothing that is missing may keep it from starting: it has no secondary tiers, or one
+    worker. What cannot be read is not harmless."""
+    try:
+        return not config.extra_config.get("secondary_tiers") or int(config.parallel.world_size) == 1
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 class Layout:
