@@ -14,26 +14,42 @@ from tiergate.errors import TiergateError
 
 def main() -> None:
     spec = json.loads(os.environ["RANK_SPEC"])
+    vllm_config = configuration(spec)  # under vLLM's own name for it: the guard of the core finds it as in vLLM's connector
     result = {"rank": spec["rank"]}
     if spec["rank"] != "core":
         result["own"] = join(spec)
 
+    from vllm.config import set_current_vllm_config
     from vllm.v1.kv_offload.tiering import spec as tiering
 
     tiering.CPUOffloadingWorker = lambda **kwargs: kwargs["mmap_region"]  # views and pinning are the GPU's
     plugin.register()
-    created = create(spec)
-    result["spec"] = type(created).__name__
     try:
         if spec["rank"] == "core":
+            created = create(spec)
+            result["spec"] = type(created).__name__
             created.get_manager().shutdown()
         else:
-            created.create_worker(None)
+            with set_current_vllm_config(vllm_config):  # as vLLM's WorkerWrapperBase.initialize_from_config
+                created = create(spec)
+                result["spec"] = type(created).__name__
+                created.create_worker(None)
         result["started"] = True
     except TiergateError as err:
         result |= {"error": type(err).__name__, "not_implemented": isinstance(err, NotImplementedError), "message": str(err)}
     result["regions"] = len(glob.glob(f"/dev/shm/vllm_offload_{spec['engine']}*"))
     print(json.dumps(result), flush=True)
+
+
+def configuration(spec: dict):
+    """vLLM's configuration of the engine, as far as it can be had without a model."""
+    from vllm.config import DeviceConfig, ParallelConfig, VllmConfig
+
+    parallel = ParallelConfig(
+        tensor_parallel_size=spec["tensor"], pipeline_parallel_size=spec["pipeline"], distributed_executor_backend="mp",
+        nnodes=spec["nnodes"], master_addr="127.0.0.1", master_port=spec["port"],
+    )
+    return VllmConfig(device_config=DeviceConfig(device="cpu"), parallel_config=parallel)
 
 
 def join(spec: dict) -> bool:

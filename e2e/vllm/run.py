@@ -18,7 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TIERS = {"cpu_bytes_to_use": 1 << 20, "spec_name": "TieringOffloadingSpec"}
 
-# name, tensor, pipeline, host of each rank, host of the engine core, tiers, whether ranks and core start
+# name, tensor, pipeline, host of each rank, host of the engine core, tiers, whether ranks and core start. An engine with "named by" has
+# no TIERGATE_ENGINE_ID; one with "--nnodes 2" is configured so.
 CASES = [
     ("one host", 2, 1, "AA", "A", True, True, True),
     ("TP over two hosts", 2, 1, "AB", None, True, False, None),
@@ -26,6 +27,8 @@ CASES = [
     ("uneven, three and one", 2, 2, "AAAB", None, True, False, None),
     ("four on one host", 2, 2, "AAAA", None, True, True, None),
     ("two hosts without tiers", 2, 1, "AB", None, False, True, None),
+    ("one host, named by vLLM's engine id", 2, 1, "AA", "A", True, True, True),
+    ("two hosts, --nnodes 2, named by the master's address", 2, 1, "AB", None, True, False, None),
     ("core on another host", 2, 1, "AA", "B", True, True, False),
 ]
 
@@ -58,17 +61,19 @@ def free_port() -> int:
 
 def engine(args: argparse.Namespace, url: str, number: int, case: tuple) -> list[dict]:
     """Starts all ranks of a case, then the core, and returns what became of each."""
-    _, tensor, pipeline, placement, core, tiers, _, _ = case
+    title, tensor, pipeline, placement, core, tiers, _, _ = case
     name = f"e2e-{os.getpid()}-{number}"
     hosts, kv = Hosts(), tempfile.mkdtemp()
     extra = dict(TIERS, **({"secondary_tiers": [{"type": "fs", "root_dir": kv}]} if tiers else {}))
     base = {"tensor": tensor, "pipeline": pipeline, "init": f"tcp://127.0.0.1:{free_port()}", "engine": name, "extra": extra}
+    base |= {"nnodes": 2 if "--nnodes 2" in title else 1, "port": free_port()}
+    key = {} if "named by" in title else {"TIERGATE_ENGINE_ID": name}
 
     def start(rank: object, letter: str) -> subprocess.Popen:
         env = dict(
             os.environ, RANK_SPEC=json.dumps(dict(base, rank=rank)), PYTHONPATH=str(ROOT / "python"), TIERGATE_URL=url,
-            TIERGATE_LIBRARY=args.library, TIERGATE_ENGINE_ID=name, TIERGATE_DEADLINE="60s", GLOO_SOCKET_IFNAME="lo",
-            VLLM_LOGGING_LEVEL="ERROR", CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1",
+            TIERGATE_LIBRARY=args.library, TIERGATE_DEADLINE="60s", GLOO_SOCKET_IFNAME="lo",
+            VLLM_LOGGING_LEVEL="ERROR", CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1", **key,
         )
         command = [*hosts.prefix(letter), args.python, str(HERE / "rank.py")]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=args.log, text=True)
@@ -113,7 +118,9 @@ def main() -> int:
     args.log = open(tempfile.mkstemp(suffix=".log", prefix="e2e-vllm-")[1], "w", encoding="utf-8")
     port, failed = free_port(), 0
     url = f"http://127.0.0.1:{port}"
-    service = subprocess.Popen([args.tiergate, "serve", "--addr", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=args.log, text=True)
+    # Beyond loopback, or engines with --nnodes would be refused: their other node could not reach the service.
+    serve = [args.tiergate, "serve", "--addr", f"0.0.0.0:{port}", "--allow-unauthenticated"]
+    service = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=args.log, text=True)
     assert service.stdout is not None and service.stdout.readline(), "tiergate serve did not start"
     print("| engine | ranks on hosts | core | gate: ranks | gate: core | vLLM's own check, by rank | seconds |")
     print("|---|---|---|---|---|---|---|")
