@@ -2,7 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
+)
+
+var (
+	errCancelled   = errors.New("cancelled by the caller")
+	errUnknownCall = errors.New("a call needs an id of its own from tiergate_begin")
 )
 
 // calls are those under way, by id, so that another thread can cancel one. An id may be cancelled before its call.

@@ -9,7 +9,6 @@ package main
 import "C"
 
 import (
-	"errors"
 	"log/slog"
 	"os"
 	"unsafe"
@@ -36,10 +35,5 @@ func tiergate_cancel(id C.uint64_t) { calls.cancel(uint64(id)) }
 
 //export tiergate_free
 func tiergate_free(answer *C.char) { C.free(unsafe.Pointer(answer)) }
-
-var (
-	errCancelled   = errors.New("cancelled by the caller")
-	errUnknownCall = errors.New("a call needs an id of its own from tiergate_begin")
-)
 
 func main() {}

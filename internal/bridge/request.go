@@ -89,6 +89,9 @@ func transfer(text string) json.RawMessage {
 }
 
 func (r *Request) do(ctx context.Context, log *slog.Logger) (Answer, error) {
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx)
+	}
 	switch r.Action {
 	case "admit", "admit_core":
 		return Answer{}, r.admit(ctx, log)
