@@ -1,7 +1,8 @@
 """Times the collectives of vLLM's in_the_same_node_as over torch's gloo groups, with ranks started by hand.
 
-The sequence is the one that vLLM runs for each group of more than one rank, TP then PP then PCP, as told in its function's
-documentation and threads; this is a program of its own with the same steps. One process per rank, all of one machine.
+The sequence is the one that vLLM runs for each group of more than one rank, TP then PP then PCP. With a Python that has vLLM its
+own function is called; else the same steps are taken, as told in its documentation and threads. One process per rank, all of one
+machine.
 
 Prints one JSON object: for each grid the medians in milliseconds from the moment the last rank arrived to the moment the
 last rank knows the answers, with the groups there already ("check") and made first ("create_and_check").
@@ -31,6 +32,13 @@ try:
 except (ImportError, AttributeError) as error:
     print(f"no torch with gloo: {error}", file=sys.stderr)
     sys.exit(3)
+
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its log goes to standard output
+try:
+    import vllm
+    from vllm.distributed.parallel_state import in_the_same_node_as
+except ImportError:
+    vllm = None
 
 MAGIC = b"magic_message"
 
@@ -105,7 +113,7 @@ def attach(name):
 
 def check(own, rank):
     for group, ranks in own:
-        if not all(same_node(group, ranks, rank)):
+        if not all(in_the_same_node_as(group, source_rank=0) if vllm else same_node(group, ranks, rank)):
             raise RuntimeError("ranks of one machine are told to be on several")
 
 
@@ -189,7 +197,8 @@ def main():
     rows = [
         measure(tuple(int(size) for size in grid.split("x")), args.repeat, args.create_repeat) for grid in args.grid
     ]
-    print(json.dumps({"torch": torch.__version__, "python": sys.version.split()[0], "rows": rows}))
+    peer = torch.__version__ + (f" with the function of vLLM {vllm.__version__}" if vllm else ", vLLM's steps without vLLM")
+    print(json.dumps({"torch": peer, "python": sys.version.split()[0], "rows": rows}))
 
 
 if __name__ == "__main__":
