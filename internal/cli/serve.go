@@ -41,6 +41,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
 	attempts, err := journal.Open(ctx, journal.Options{
 		URL: serve.NATS, Credentials: serve.NATSCreds, CA: serve.NATSCA, Cert: serve.NATSCert, Key: serve.NATSKey, Replicas: serve.NATSReplicas,
+		Logger: serve.Logger(a.stderr),
 	})
 	if err != nil {
 		return fmt.Errorf("open journal of attempts: %w", err)

@@ -25,6 +25,7 @@ import (
 // TestTLSAndCredentials: a server that wants a client certificate and a user's credentials gets both; without either, with
 // the wrong ones or without the server's CA there is an error and no journal.
 func TestTLSAndCredentials(t *testing.T) {
+	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
 	cert, key := ca.issue(t, "tiergate")
 	foreignCert, foreignKey := other.issue(t, "tiergate")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -37,16 +38,49 @@ func (j *NATS) stream() jetstream.StreamConfig {
 // prefix begins the subjects of the bucket's keys.
 func (j *NATS) prefix() string { return "$KV." + j.opts.Bucket + "." }
 
+// Requests about the bucket are repeated: a cluster that is electing a leader never answers what it was asked before.
+const (
+	tryTimeout = 5 * time.Second
+	tryPause   = 250 * time.Millisecond
+)
+
+// persistently asks again while the context allows and the cluster only seems to be starting.
+func persistently[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
+	for {
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		answer, err := ask(try)
+		cancel()
+		if !passing(err) {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, err
+		case <-time.After(tryPause):
+		}
+	}
+}
+
+// passing tells errors that a cluster has while it starts from those that last.
+func passing(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeUnavailable)
+}
+
 // ensure makes the bucket, or checks that the one that is there is ours.
 func (j *NATS) ensure(ctx context.Context) (jetstream.Stream, error) {
 	want := j.stream()
-	s, err := j.js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = j.js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was first
-			s, err = j.js.Stream(ctx, want.Name)
+	s, err := persistently(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		s, err := j.js.Stream(ctx, want.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			s, err = j.js.CreateStream(ctx, want)
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was first
+				s, err = j.js.Stream(ctx, want.Name)
+			}
 		}
-	}
+		return s, err
+	})
 	if err != nil {
 		return nil, j.explain(err)
 	}
@@ -61,17 +95,21 @@ func (j *NATS) ensure(ctx context.Context) (jetstream.Stream, error) {
 func (j *NATS) explain(err error) error {
 	var api *jetstream.APIError
 	switch {
-	case errors.As(err, &api) && api.ErrorCode == codeTooManyReplicas:
-		return fmt.Errorf("make NATS bucket %s with %d replicas: %w; allowed are as many as the cluster has servers, 1, 3 or 5",
+	case errors.As(err, &api) && (api.ErrorCode == codeTooManyReplicas || api.ErrorCode == codeNoPeers):
+		return fmt.Errorf("make NATS bucket %s with %d replicas: %w; allowed are 1, 3 or 5, and as many servers must be there",
 			j.opts.Bucket, j.opts.Replicas, err)
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("NATS at %s: %w; turn JetStream on in the servers and for this account", j.opts.URL, err)
 	}
 	return fmt.Errorf("make NATS bucket %s: %w", j.opts.Bucket, err)
 }
 
-// codeTooManyReplicas is the server's error for more replicas than servers.
-const codeTooManyReplicas = 10074
+// The server's errors for more replicas than servers: of one that is alone, and of a cluster, where one may just be away.
+const (
+	codeTooManyReplicas = 10074
+	codeNoPeers         = 10005
+	codeUnavailable     = 10008 // nobody leads the cluster
+)
 
 // differences lists the settings that a journal cannot do without or that would surprise its operator.
 func differences(want, got jetstream.StreamConfig) []string {

@@ -112,6 +112,7 @@ func threeServers(t *testing.T) (*natstest.Cluster, []*NATS, []*reader) {
 }
 
 func TestClusterLosesItsLeader(t *testing.T) {
+	t.Parallel()
 	c, journals, readers := threeServers(t)
 	acknowledged := contest(t, journals, 300, func() {
 		leader := c.Leader(testStream)
@@ -123,6 +124,7 @@ func TestClusterLosesItsLeader(t *testing.T) {
 }
 
 func TestClusterIsPartitioned(t *testing.T) {
+	t.Parallel()
 	c, journals, readers := threeServers(t)
 	acknowledged := contest(t, journals, 300, func() {
 		leader := c.Leader(testStream)
@@ -135,6 +137,7 @@ func TestClusterIsPartitioned(t *testing.T) {
 
 // TestClusterLosesItsQuorum: nothing hangs without one, and the watches go on when it is back.
 func TestClusterLosesItsQuorum(t *testing.T) {
+	t.Parallel()
 	c, journals, readers := threeServers(t)
 	require.NoError(t, journals[0].Create(t.Context(), "before", nil, time.Hour))
 	c.Kill(1)

@@ -34,7 +34,8 @@ const (
 	encodingZstd   = "zstd"
 )
 
-// Create implements rendezvous.Journal. A lifetime is rounded up to whole seconds, the least that NATS keeps.
+// Create implements rendezvous.Journal. A lifetime is rounded up to whole seconds, the least that NATS keeps. It fails as soon
+// as the context ends or the connection is lost.
 func (j *NATS) Create(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	msg := nats.NewMsg(j.prefix() + key)
 	msg.Data = value
@@ -47,6 +48,11 @@ func (j *NATS) Create(ctx context.Context, key string, value []byte, ttl time.Du
 	}
 	seconds := (ttl + time.Second - 1) / time.Second
 	msg.Header.Set(jetstream.MsgTTLHeader, fmt.Sprintf("%ds", max(seconds, 1)))
+	return j.whileUp(ctx, func(ctx context.Context) error { return j.create(ctx, msg) })
+}
+
+// create writes a message if its key has none, or one that says that it expired.
+func (j *NATS) create(ctx context.Context, msg *nats.Msg) error {
 	err := j.publish(ctx, msg, 0)
 	if !errors.Is(err, rendezvous.ErrExists) {
 		return err

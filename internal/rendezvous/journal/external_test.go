@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
@@ -20,6 +21,7 @@ import (
 
 // TestExpiryWhileAway: whoever was cut off while a record expired hears of it afterwards.
 func TestExpiryWhileAway(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	link := natstest.NewLink(t, func() string { return c.Addr(0) })
 	near := open(t, Options{URL: c.URL(0), Replicas: 1})
@@ -50,6 +52,7 @@ func TestExpiryWhileAway(t *testing.T) {
 
 // TestBucketMadeAnew: a watch ends when the bucket is another one, or lost what it had.
 func TestBucketMadeAnew(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	j := open(t, Options{URL: c.URL(0), Replicas: 1})
 	r := watchJournal(t, j)
@@ -70,6 +73,7 @@ func TestBucketMadeAnew(t *testing.T) {
 
 // TestBucketWentBack: servers that lost the newest records are noticed, although the bucket is still the same one.
 func TestBucketWentBack(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	j := open(t, Options{URL: c.URL(0), Replicas: 1})
 	c.Kill(0)
@@ -95,6 +99,7 @@ func TestBucketWentBack(t *testing.T) {
 
 // TestExpiredKeyIsFree: while the bucket still tells that a key expired, one writer of several gets it.
 func TestExpiredKeyIsFree(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	j := open(t, Options{URL: c.URL(0), Replicas: 1})
 	r := watchJournal(t, j)
@@ -120,6 +125,7 @@ func TestExpiredKeyIsFree(t *testing.T) {
 
 // TestReconnectionsLeaveNoConsumers: a connection that breaks often costs the servers one consumer.
 func TestReconnectionsLeaveNoConsumers(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	j := open(t, Options{URL: c.URL(0), Replicas: 1})
 	r := watchJournal(t, j)
@@ -148,6 +154,7 @@ func TestReconnectionsLeaveNoConsumers(t *testing.T) {
 
 // TestOtherSettings: a bucket that somebody else made is neither used nor changed.
 func TestOtherSettings(t *testing.T) {
+	t.Parallel()
 	c := natstest.NewCluster(t, 1)
 	conn, err := nats.Connect(c.URL(0))
 	require.NoError(t, err)
@@ -163,4 +170,16 @@ func TestOtherSettings(t *testing.T) {
 	_, err = Open(t.Context(), Options{URL: c.URL(0), Bucket: "other", Replicas: 3})
 	require.Error(t, err)
 	assert.True(t, strings.Contains(err.Error(), "with 3 replicas"), err.Error())
+}
+
+// TestNoJetStream: servers that keep nothing are named as the reason.
+func TestNoJetStream(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	require.True(t, s.ReadyForConnections(20*time.Second))
+	_, err = Open(t.Context(), Options{URL: s.ClientURL()})
+	assert.ErrorContains(t, err, "turn JetStream on in the servers and for this account")
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
@@ -22,8 +21,7 @@ type NATS struct {
 	bucket  jetstream.Stream
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	// reconnected has a token after the connection came back.
-	reconnected chan struct{}
+	*link
 }
 
 // Open connects to the journal and makes its bucket where there is none. A bucket of other settings is an error.
@@ -34,7 +32,7 @@ func Open(ctx context.Context, opts Options) (*NATS, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
 	defer cancel()
-	j := &NATS{opts: opts, reconnected: make(chan struct{}, 1)}
+	j := &NATS{opts: opts, link: newLink()}
 	if err := j.open(ctx); err != nil {
 		j.Close()
 		return nil, err
@@ -56,7 +54,7 @@ func (j *NATS) open(ctx context.Context) error {
 	}
 	url := j.opts.URL
 	if url == "" {
-		if j.local, err = startLocal(j.opts.MaxBytes, j.opts.Timeout); err != nil {
+		if j.local, err = startLocal(j.opts.MaxBytes, j.opts.maxPending, j.opts.Timeout); err != nil {
 			return err
 		}
 		options = append(options, nats.InProcessServer(j.local.server))
@@ -69,34 +67,6 @@ func (j *NATS) open(ctx context.Context) error {
 	}
 	j.bucket, err = j.ensure(ctx)
 	return err
-}
-
-// connectOptions never give up on a cluster that was reached once: until it is back, writes fail and waiters time out.
-func (j *NATS) connectOptions() ([]nats.Option, error) {
-	options := []nats.Option{
-		nats.Name("tiergate"), nats.Timeout(j.opts.Timeout), nats.MaxReconnects(-1),
-		nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, time.Second),
-		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
-		// What could not be sent is not kept for later: whoever wrote it was told so, and tries again.
-		nats.ReconnectBufSize(-1),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			select {
-			case j.reconnected <- struct{}{}:
-			default:
-			}
-		}),
-	}
-	if j.opts.Credentials != "" {
-		if _, err := os.Stat(j.opts.Credentials); err != nil {
-			return nil, fmt.Errorf("NATS credentials: %w", err)
-		}
-		options = append(options, nats.UserCredentials(j.opts.Credentials))
-	}
-	if j.opts.CA == "" && j.opts.Cert == "" {
-		return options, nil
-	}
-	config, err := j.tls()
-	return append(options, nats.Secure(config)), err
 }
 
 func (j *NATS) tls() (*tls.Config, error) {
@@ -129,6 +99,7 @@ func (j *NATS) Close() {
 	if j.conn != nil {
 		j.conn.Close()
 	}
+	j.calls.Wait()
 	if j.local != nil {
 		j.local.stop()
 	}

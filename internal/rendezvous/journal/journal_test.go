@@ -77,6 +77,7 @@ func count(n int) func([]rendezvous.Entry) bool {
 }
 
 func TestCreateAndWatch(t *testing.T) {
+	t.Parallel()
 	j := open(t, Options{})
 	assert.True(t, j.Solo())
 	require.NoError(t, j.Create(t.Context(), "a.b", []byte("1"), time.Minute))
@@ -95,6 +96,7 @@ func TestCreateAndWatch(t *testing.T) {
 
 // TestExpiry: lifetimes end, and the watch says so; then the key is free again.
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	j := open(t, Options{})
 	r := watchJournal(t, j)
 	<-r.caught
@@ -108,6 +110,7 @@ func TestExpiry(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	j := open(t, Options{MaxBytes: 1 << 20})
 	random := make([]byte, maxValue+1)
 	for i := range random {
@@ -128,6 +131,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	_, err := Open(t.Context(), Options{Cert: "c", CA: "ca", Replicas: 2, Bucket: "a.b", MaxBytes: 1, URL: "nats://127.0.0.1:1"})
 	assert.EqualError(t, err, "a client certificate needs its key, and a key its certificate: give both files, or neither\n"+
 		"2 replicas: allowed are 1, 3 and 5\nbucket \"a.b\": allowed are letters, digits, - and _\n"+

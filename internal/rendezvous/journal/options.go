@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,11 @@ type Options struct {
 	MaxBytes int64
 	// Timeout is for connecting and for making the bucket.
 	Timeout time.Duration
+	// Logger hears when the connection is lost and when it is back. None by default.
+	Logger *slog.Logger
+	// maxPending is what the server in this process lets wait for a connection before it cuts it off; 0 means NATS' 64 MiB.
+	// Only tests change it.
+	maxPending int64
 }
 
 // SetDefaults fills in what is zero.
@@ -49,6 +55,9 @@ func (o *Options) SetDefaults() {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 }
 

@@ -9,10 +9,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// maxPending is what may wait to be delivered. A watch that lags behind more than that is cut off, and thousands of ranks can
-// report at once.
-const maxPending = 256 << 20
-
 // local is a NATS server inside this process. It listens nowhere and keeps everything in memory; its directory stays empty,
 // but the server insists on one that it could write to.
 type local struct {
@@ -20,7 +16,7 @@ type local struct {
 	dir    string
 }
 
-func startLocal(maxBytes int64, timeout time.Duration) (*local, error) {
+func startLocal(maxBytes, maxPending int64, timeout time.Duration) (*local, error) {
 	dir, err := writableDir()
 	if err != nil {
 		return nil, err

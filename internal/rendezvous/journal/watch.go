@@ -45,11 +45,13 @@ func (j *NATS) Watch(ctx context.Context, deliver func(rendezvous.Entry), caught
 		journal: j, stream: s, created: s.CachedInfo().Created, seen: s.CachedInfo().TimeStamp, deliver: deliver, caughtUp: caughtUp,
 		barrier: j.prefix() + barrierPrefix + rand.Text(), failed: make(chan error, 1),
 	}
-	consumer, err := j.js.OrderedConsumer(setUp, s.CachedInfo().Config.Name, jetstream.OrderedConsumerConfig{InactiveThreshold: idleLife})
+	consumer, err := persistently(setUp, func(ctx context.Context) (jetstream.Consumer, error) {
+		return j.js.OrderedConsumer(ctx, s.CachedInfo().Config.Name, jetstream.OrderedConsumerConfig{InactiveThreshold: idleLife})
+	})
 	if err != nil {
 		return fmt.Errorf("watch NATS bucket: %w", err)
 	}
-	consuming, err := consumer.Consume(w.handle, jetstream.PullMaxMessages(pullMessages), jetstream.PullHeartbeat(pullHeartbeat),
+	consuming, err := consumer.Consume(w.handle, jetstream.PullMaxBytes(pullBytes), jetstream.PullHeartbeat(pullHeartbeat),
 		jetstream.ConsumeErrHandler(func(jetstream.ConsumeContext, error) {})) // the consumer mends itself; check finds what it cannot
 	if err != nil {
 		return fmt.Errorf("watch NATS bucket: %w", err)
@@ -82,7 +84,9 @@ func (j *NATS) writeBarrier(ctx context.Context, key string) error {
 }
 
 const (
-	pullMessages  = 4096
+	// pullBytes is how much may be on its way to a watch. It is far below what a server lets wait for a connection before it
+	// cuts that off, 64 MiB by default, so that thousands of ranks that report at once do not cost the watch its connection.
+	pullBytes     = 4 << 20
 	pullHeartbeat = 2 * time.Second
 )
 

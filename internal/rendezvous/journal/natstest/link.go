@@ -61,6 +61,15 @@ func (l *Link) Heal() {
 	}
 }
 
+// Break closes all connections. New ones may be made, unless the link is cut.
+func (l *Link) Break() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for conn := range l.conns {
+		_ = conn.Close()
+	}
+}
+
 // pass waits until data may pass; false when the link is closed.
 func (l *Link) pass() bool {
 	l.mu.Lock()
