@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,20 +27,23 @@ const (
 	clusterDeadline = time.Minute
 )
 
-// fleet is a service on each node of a NATS cluster.
+// fleet is a service on each node of a NATS cluster, or one alone with NATS in its process.
 type fleet struct {
 	*testing.T
-	nats     *natstest.Cluster
+	nats     *natstest.Cluster // nil for NATS in the process
 	mu       sync.Mutex
 	services []*rendezvous.Service
 	stops    []func()
 }
 
-func newFleet(t *testing.T) *fleet {
-	if testing.Short() {
-		t.Skip("a cluster takes its time to elect leaders")
+func newFleet(t *testing.T, nodes int) *fleet {
+	f := &fleet{T: t, services: make([]*rendezvous.Service, nodes), stops: make([]func(), nodes)}
+	if nodes > 1 {
+		if testing.Short() {
+			t.Skip("a cluster takes its time to elect leaders")
+		}
+		f.nats = natstest.NewCluster(t, nodes)
 	}
-	f := &fleet{T: t, nats: natstest.NewCluster(t, 3), services: make([]*rendezvous.Service, 3), stops: make([]func(), 3)}
 	for i := range f.services {
 		f.start(i)
 	}
@@ -53,7 +58,11 @@ func newFleet(t *testing.T) *fleet {
 // start runs the service of a node, which knows the other nodes too, as clients do.
 func (f *fleet) start(i int) {
 	f.Helper()
-	j, err := journal.Open(f.Context(), journal.Options{URL: f.nats.URLs(), Timeout: time.Minute})
+	opts := journal.Options{Timeout: time.Minute}
+	if f.nats != nil {
+		opts.URL = f.nats.URLs()
+	}
+	j, err := journal.Open(f.Context(), opts)
 	require.NoError(f, err)
 	s, err := rendezvous.New(rendezvous.Options{Journal: j, Decide: probeAll})
 	require.NoError(f, err)
@@ -98,32 +107,41 @@ func probeAll(_ context.Context, l *v1.Launch) ([]byte, error) {
 
 func nonce(engine string) []byte { sum := sha256.Sum256([]byte(engine)); return sum[:] }
 
-// register brings one rank through, asking the services in turn.
-func (f *fleet) register(ctx context.Context, engine string, rank int64) (*v1.Admission, error) {
-	size := int64(clusterRanks)
-	key := rendezvous.Key{Engine: engine}
-	r := &v1.Report{
-		Protocol: v1.Protocol, Incarnation: fmt.Sprintf("%032x", nonce(fmt.Sprint(engine, rank))[:16]), WorldSize: size,
-		DeadlineMS: clusterDeadline.Milliseconds(), Configuration: v1.Configuration{Parallel: &v1.Parallel{Tensor: &size}},
-		Facts: v1.NodeFacts{Node: "gpu-a"},
-	}
-	if sum := sha256.Sum256(nonce(engine)); rank == 0 {
-		r.Segment = &v1.Segment{Name: "tiergate-probe-0", SHA256: hex.EncodeToString(sum[:])}
-	}
-	for turn := int(rank); ; turn++ {
-		p, err := f.service(turn).Report(ctx, key, rank, r, time.Second)
+// rank is a worker of an engine.
+type rank struct {
+	n        int64
+	engine   string
+	deadline time.Duration
+	apart    bool // it does not see the segment of its leader
+}
+
+// ending is what a rank's registration came to: what all ranks of the attempt must agree on, and how long it took.
+type ending struct {
+	attempt, answer string
+	took            time.Duration
+	err             error
+}
+
+// register brings a rank through, asking the services in turn.
+func (f *fleet) register(r rank) (got ending) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(f.Context(), r.deadline)
+	defer cancel()
+	defer func() { got.took = time.Since(start) }()
+	key, report := rendezvous.Key{Engine: r.engine}, r.report()
+	for turn := int(r.n); ; turn++ {
+		p, err := f.service(turn).Report(ctx, key, r.n, report, time.Second)
 		if err == nil && p.Verdict != nil && p.Admission == nil {
-			p, err = f.service(turn+1).Probe(ctx, key, p.Attempt, rank, &v1.Probe{
-				AttemptID: p.AttemptID, Incarnation: r.Incarnation,
-				Answers: []v1.ProbeAnswer{{Kind: "tp", Outcome: v1.Shared, Nonce: hex.EncodeToString(nonce(engine))}},
-			}, time.Second)
+			p, err = f.service(turn+1).Probe(ctx, key, p.Attempt, r.n, r.probe(p.AttemptID), time.Second)
 		}
 		var ended *rendezvous.EndedError
 		switch {
 		case err == nil && p.Admission != nil:
-			return p.Admission, nil
-		case errors.As(err, &ended), ctx.Err() != nil:
-			return nil, errors.Join(err, ctx.Err())
+			return ending{attempt: p.Admission.AttemptID, answer: p.Admission.Outcome}
+		case errors.As(err, &ended):
+			return ending{attempt: ended.End.AttemptID, answer: ended.End.Kind + ": " + ended.End.Message}
+		case ctx.Err() != nil:
+			return ending{err: errors.Join(err, ctx.Err())}
 		}
 		select {
 		case <-time.After(20 * time.Millisecond): // the pace of a client that asks again
@@ -132,10 +150,65 @@ func (f *fleet) register(ctx context.Context, engine string, rank int64) (*v1.Ad
 	}
 }
 
+func (r rank) incarnation() string {
+	return fmt.Sprintf("%032x", nonce(fmt.Sprint(r.engine, r.n))[:16])
+}
+
+func (r rank) report() *v1.Report {
+	size := int64(clusterRanks)
+	report := &v1.Report{
+		Protocol: v1.Protocol, Incarnation: r.incarnation(), WorldSize: size, DeadlineMS: r.deadline.Milliseconds(),
+		Configuration: v1.Configuration{Parallel: &v1.Parallel{Tensor: &size}}, Facts: v1.NodeFacts{Node: "gpu-a"},
+	}
+	if sum := sha256.Sum256(nonce(r.engine)); r.n == 0 {
+		report.Segment = &v1.Segment{Name: "tiergate-probe-0", SHA256: hex.EncodeToString(sum[:])}
+	}
+	return report
+}
+
+func (r rank) probe(attempt string) *v1.Probe {
+	answer := v1.ProbeAnswer{Kind: "tp", Outcome: v1.Shared, Nonce: hex.EncodeToString(nonce(r.engine))}
+	if r.apart {
+		answer = v1.ProbeAnswer{Kind: "tp", Outcome: v1.NotShared, Error: &v1.LocalFail{Errno: "ENOENT", Detail: "no such file"}}
+	}
+	return &v1.Probe{AttemptID: attempt, Incarnation: r.incarnation(), Answers: []v1.ProbeAnswer{answer}}
+}
+
+// comeUp registers all ranks of an engine. The last one comes when the trouble is over that begins once the others are there.
+func (f *fleet) comeUp(t *testing.T, engine string, trouble func()) []ending {
+	t.Helper()
+	endings := make([]ending, clusterRanks)
+	var ranks sync.WaitGroup
+	over := make(chan struct{})
+	for n := range endings {
+		ranks.Go(func() {
+			if n == clusterRanks-1 {
+				<-over
+			}
+			endings[n] = f.register(rank{n: int64(n), engine: engine, deadline: clusterDeadline})
+		})
+	}
+	require.Eventually(t, func() bool { return f.reported(engine) == clusterRanks-1 }, clusterDeadline, 10*time.Millisecond)
+	trouble()
+	close(over)
+	ranks.Wait()
+	return endings
+}
+
+// admitted checks that all ranks are, and by one attempt.
+func admitted(t *testing.T, endings []ending) {
+	t.Helper()
+	for n, e := range endings {
+		require.NoError(t, e.err, "rank %d", n)
+		assert.Equal(t, v1.Allow, e.answer, "rank %d", n)
+		assert.Equal(t, endings[0].attempt, e.attempt, "one attempt, which nothing may lose")
+	}
+}
+
 // TestClusterAdmits: whatever happens to one node or one service of three while an engine comes up, its ranks, which ask any
 // of the services, get one admission of one attempt, in time.
 func TestClusterAdmits(t *testing.T) {
-	f := newFleet(t)
+	f := newFleet(t, 3)
 	stream := "KV_" + journal.DefaultBucket
 	for name, trouble := range map[string]func(){
 		"nothing":              func() {},
@@ -143,32 +216,113 @@ func TestClusterAdmits(t *testing.T) {
 		"the leader is killed": func() { i := f.nats.Leader(stream); f.nats.Kill(i); f.nats.Restart(i) },
 		"a node is cut off":    func() { i := f.nats.Leader(stream); f.nats.Partition(i); f.nats.Leader(stream, i); f.nats.Heal(i) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), clusterDeadline)
-			defer cancel()
-			admissions := make([]*v1.Admission, clusterRanks)
-			var ranks sync.WaitGroup
-			half := make(chan struct{})
-			for rank := range admissions {
-				ranks.Go(func() {
-					if rank == clusterRanks-1 {
-						<-half // the last rank comes when the trouble is over
-					}
-					a, err := f.register(ctx, name, int64(rank))
-					assert.NoError(t, err, "rank %d", rank)
-					admissions[rank] = a
-				})
-			}
-			require.Eventually(t, func() bool { return f.reported(name) == clusterRanks-1 }, clusterDeadline, 10*time.Millisecond)
-			trouble()
-			close(half)
-			ranks.Wait()
-			for rank, a := range admissions {
-				require.NotNil(t, a, "rank %d", rank)
-				assert.Equal(t, v1.Allow, a.Outcome)
-				assert.Equal(t, admissions[0].AttemptID, a.AttemptID, "one attempt, which nothing may lose")
+		t.Run(name, func(t *testing.T) { admitted(t, f.comeUp(t, name, trouble)) })
+	}
+}
+
+// TestAloneRestarts: a service whose NATS is in its process forgets the attempt when it restarts. Ranks that report again, as
+// they do by themselves, are admitted by another one.
+func TestAloneRestarts(t *testing.T) {
+	f := newFleet(t, 1)
+	var before string
+	endings := f.comeUp(t, "e", func() {
+		view, err := f.service(0).Engine(rendezvous.Key{Engine: "e"})
+		require.NoError(t, err)
+		before = view.Attempts[0].AttemptID
+		f.restart(0)
+	})
+	admitted(t, endings)
+	assert.NotEqual(t, before, endings[0].attempt)
+}
+
+// TestClusterInTrouble: while nodes and services come and go at random, the ranks of engines that come up may fail, but each
+// ends in time, those of one attempt alike, and none is allowed where one is apart. After each trouble engines are admitted.
+func TestClusterInTrouble(t *testing.T) {
+	f := newFleet(t, 3)
+	over := make(chan struct{})
+	var lines sync.WaitGroup // of engines that come up one after the other
+	var admissions atomic.Int64
+	for line := range uint64(2) {
+		lines.Go(func() {
+			rng := rand.New(rand.NewPCG(line, 0))
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+					admissions.Add(f.troubled(t, fmt.Sprintf("engine-%d-%d", line, n), rng))
+				}
 			}
 		})
+	}
+	stop := sync.OnceFunc(func() {
+		close(over)
+		lines.Wait()
+	})
+	defer stop()
+	rng := rand.New(rand.NewPCG(0, 1))
+	for _, kind := range rng.Perm(6)[:4] {
+		where := rng.IntN(3)
+		if kind < 3 {
+			where = f.nats.Leader("KV_" + journal.DefaultBucket)
+		}
+		f.trouble(kind%3, where)
+		before := admissions.Load()
+		require.Eventually(t, func() bool { return admissions.Load() > before }, time.Minute, 10*time.Millisecond, "nobody comes up")
+	}
+	stop()
+	admitted(t, f.comeUp(t, "afterwards", func() {}))
+}
+
+const troubledDeadline = 10 * time.Second
+
+// troubled has an engine come up, in a quarter of the cases with a rank that is apart, and checks what must hold whatever
+// happens. It returns how many ranks were allowed.
+func (f *fleet) troubled(t *testing.T, engine string, rng *rand.Rand) (admissions int64) {
+	apart := rng.IntN(4) == 0
+	endings := make([]ending, clusterRanks)
+	var ranks sync.WaitGroup
+	for n := range endings {
+		late := time.Duration(rng.Int64N(int64(300 * time.Millisecond)))
+		ranks.Go(func() {
+			time.Sleep(late) // ranks do not come at once
+			endings[n] = f.register(rank{n: int64(n), engine: engine, deadline: troubledDeadline, apart: apart && n == clusterRanks-1})
+		})
+	}
+	ranks.Wait()
+	answers := map[string]string{}
+	for n, e := range endings {
+		assert.Less(t, e.took, troubledDeadline+time.Second, "%s: rank %d: %v", engine, n, e.err)
+		if e.err != nil {
+			continue
+		}
+		if other, known := answers[e.attempt]; known {
+			assert.Equal(t, other, e.answer, "%s: attempt %s has two ends", engine, e.attempt)
+		}
+		answers[e.attempt] = e.answer
+		if e.answer == v1.Allow {
+			assert.False(t, apart, "%s: rank %d is allowed", engine, n)
+			admissions++
+		}
+	}
+	return admissions
+}
+
+// trouble does something to a node or its service, and undoes it.
+func (f *fleet) trouble(kind, i int) {
+	f.Helper()
+	stream := "KV_" + journal.DefaultBucket
+	switch kind {
+	case 0:
+		f.nats.Kill(i)
+		f.nats.Leader(stream)
+		f.nats.Restart(i)
+	case 1:
+		f.nats.Partition(i)
+		f.nats.Leader(stream, i)
+		f.nats.Heal(i)
+	case 2:
+		f.restart(i)
 	}
 }
 
