@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ const maxCheckTime = time.Minute
 var errCheckTime = errors.New("checking took too long")
 
 // checkedWasm type-checks and compiles, at the same time once the types are known to be of a size that can be checked,
-// since a start waits for both. What the check finds comes first: it says more. OPA's compiler cannot be stopped, so
-// when the time is up it is left to itself.
+// since a start waits for both. What the check finds comes first: it says more. OPA's compiler cannot be stopped, so that
+// a failed check waits for it too, and only when the time is up it is left to itself.
 func (p *parsed) checkedWasm(ctx context.Context, entrypoints []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxCheckTime, errCheckTime)
 	defer cancel()
@@ -37,17 +38,16 @@ func (p *parsed) checkedWasm(ctx context.Context, entrypoints []string) ([]byte,
 		wasm, err = p.compileWasm(ctx, entrypoints)
 		compiled <- err
 	}()
+	var failed error
 	for _, step := range []chan error{checked, compiled} {
 		select {
 		case err := <-step:
-			if err != nil {
-				return nil, err
-			}
+			failed = cmp.Or(failed, err)
 		case <-ctx.Done():
-			return nil, outOfTime(ctx)
+			return nil, cmp.Or(failed, outOfTime(ctx))
 		}
 	}
-	return wasm, nil
+	return wasm, failed
 }
 
 func outOfTime(ctx context.Context) error {
