@@ -19,8 +19,21 @@ func good() config.Serve {
 	return config.Serve{
 		Addr:                 []string{"127.0.0.1:9000", "unix:///run/tiergate/api.sock"},
 		DiagnosticAddr:       "0.0.0.0:9001",
+		WebhookAddr:          "0.0.0.0:8643",
+		TLSCert:              "/etc/tls/tls.crt",
+		TLSKey:               "/etc/tls/tls.key",
+		TLSClientCA:          "/etc/tls/ca.crt",
+		Access:               "/etc/tiergate/access.yaml",
 		AllowUnauthenticated: true,
-		Policy:               []string{"/etc/tiergate/policy"},
+		AllowPlaintext:       true,
+		AdminAPI:             true,
+		Policy:               []string{"/etc/tiergate/policy", "https://bundles.example/site.tar.gz"},
+		PolicyPoll:           30 * time.Second,
+		PolicyToken:          "/etc/tiergate/bundle-token",
+		PolicyCA:             "/etc/tiergate/bundle-ca.pem",
+		PolicyState:          "/var/lib/tiergate",
+		PolicyLaunches:       "/etc/tiergate/launches",
+		PolicyAccept:         []string{"fleet-a.yaml"},
 		Data:                 "/etc/tiergate/data.yaml",
 		CacheDir:             "/var/cache/tiergate",
 		VerificationKey:      "/etc/tiergate/policy.pem",
@@ -46,6 +59,7 @@ func good() config.Serve {
 		MaxBody: 4 << 20, MaxBodies: 32 << 20, MaxHeader: 8 << 10, MaxRequests: 64, MaxConnections: 128, MaxWaiting: 256, MemoryLimit: 512 << 20,
 		ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, DecisionTimeout: 500 * time.Millisecond,
 		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownTimeout: 25 * time.Second,
+		Traces: "https://otel.example:4318", TraceRatio: 0.25, Pprof: true, DrainDelay: 3 * time.Second,
 	}
 }
 
@@ -105,10 +119,14 @@ func TestCompleteNamesAllMistakesOfAFile(t *testing.T) {
 	assert.EqualError(t, s.Complete(file), strings.ReplaceAll(strings.TrimSpace(`
 FILE:1: unknown key "adr"; did you mean "addr"?
 FILE:2: unknown key "diagnostic-addr"; did you mean "diagnostic_addr"?
-FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, allow_unauthenticated, policy, data, `+
-		`cache_dir, verification_key, verification_alg, verification_key_id, verification_scope, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, decision_log, decision_log_token, `+
-		`decision_log_buffer, decision_log_spool, decision_log_spool_max, decision_log_file_max, decision_log_files, shadow, log_level, log_format, max_body, max_bodies, max_header, max_requests, max_connections, memory_limit, max_waiting, `+
-		`read_header_timeout, read_timeout, decision_timeout, write_timeout, idle_timeout, shutdown_timeout
+FILE:3: unknown key "tls_certificate_file"; known are addr, diagnostic_addr, webhook_addr, tls_cert, tls_key, tls_client_ca, access, `+
+		`allow_unauthenticated, allow_plaintext, admin_api, policy, policy_poll, policy_token, policy_ca, policy_state, `+
+		`policy_launches, policy_accept, data, cache_dir, verification_key, verification_alg, verification_key_id, `+
+		`verification_scope, nats, nats_creds, nats_ca, nats_cert, nats_key, nats_replicas, keep_attempts, `+
+		`decision_log, decision_log_token, decision_log_buffer, decision_log_spool, decision_log_spool_max, `+
+		`decision_log_file_max, decision_log_files, shadow, log_level, log_format, max_body, max_bodies, max_header, `+
+		`max_requests, max_connections, memory_limit, max_waiting, read_header_timeout, read_timeout, decision_timeout, `+
+		`write_timeout, idle_timeout, traces, trace_ratio, pprof, drain_delay, shutdown_timeout
 FILE:4: addr: want a list of values
 FILE:5: allow_unauthenticated: "maybe" is neither true nor false
 FILE:6: data: want a single value

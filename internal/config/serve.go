@@ -11,13 +11,37 @@ type Serve struct {
 	// DiagnosticAddr takes /metrics away from Addr and serves it with the health routes. It may be reachable from
 	// elsewhere, for probes and scrapers: it only tells, and nothing about single launches.
 	DiagnosticAddr string `yaml:"diagnostic_addr" help:"Serve health and metrics here, and metrics nowhere else."`
-	// AllowUnauthenticated is needed to listen beyond this machine, where anybody may then ask.
-	AllowUnauthenticated bool `yaml:"allow_unauthenticated" help:"Listen beyond loopback with nobody authenticated."`
+	// WebhookAddr answers the API server's admission reviews and health, and nothing else, over TLS: an API server
+	// rarely has credentials. With TLSClientCA it must show a certificate.
+	WebhookAddr string `yaml:"webhook_addr" help:"Answer Kubernetes admission reviews here, over TLS, and nothing else."`
 
-	// Policy are directories and bundles that add to the rules that ship, Data is a file with the site's data document.
-	Policy   []string `yaml:"policy" help:"Add the rules of this directory or bundle; repeatable."`
-	Data     string   `yaml:"data" help:"Take site data, such as waivers, from this JSON or YAML file."`
-	CacheDir string   `yaml:"cache_dir" help:"Keep compiled policies in this directory, for a faster start."`
+	// TLSCert and TLSKey make the host:port addresses speak TLS; TLSClientCA vouches for the certificates of clients.
+	TLSCert     string `yaml:"tls_cert" name:"tls-cert" help:"Speak TLS with the certificate in this PEM file."`
+	TLSKey      string `yaml:"tls_key" name:"tls-key" help:"Take the key of the certificate from this PEM file."`
+	TLSClientCA string `yaml:"tls_client_ca" name:"tls-client-ca" help:"Believe client certificates that this PEM file vouches for."`
+	// Access is a file that says who may ask what. Without it everybody who can connect may ask everything but what an
+	// administrator may, so only this machine can connect unless AllowUnauthenticated says otherwise by name; with both,
+	// whoever shows no credentials is nobody in particular. AllowPlaintext lets tokens cross a network in the open, e.g.
+	// where a service mesh encrypts.
+	Access               string `yaml:"access" help:"Let ask whom this YAML file names, with their roles and tenants."`
+	AllowUnauthenticated bool   `yaml:"allow_unauthenticated" help:"Listen beyond loopback with nobody authenticated."`
+	AllowPlaintext       bool   `yaml:"allow_plaintext" help:"Listen beyond loopback without TLS though tokens are taken."`
+	// AdminAPI opens the routes that change policies and show decisions, to identities with the role admin.
+	AdminAPI bool `yaml:"admin_api" name:"admin-api" help:"Let administrators change policies and read decisions over REST."`
+
+	// Policy are directories, bundles and URLs of bundles that add to the rules that ship, Data is a file with the site's
+	// data document. They are looked at every PolicyPoll. Token is a file with a bearer token for the URLs, CA vouches for
+	// their servers, and PolicyState is a directory that keeps the last good copy of what came from elsewhere.
+	Policy      []string      `yaml:"policy" help:"Add the rules of this directory, bundle or http(s) URL of a bundle; repeatable."`
+	PolicyPoll  time.Duration `yaml:"policy_poll" help:"Look for changed policies so often. Default 10s."`
+	PolicyToken string        `yaml:"policy_token" help:"Send the bearer token in this file when bundles are fetched."`
+	PolicyCA    string        `yaml:"policy_ca" name:"policy-ca" help:"Believe bundle servers whose certificates this PEM file vouches for."`
+	PolicyState string        `yaml:"policy_state" help:"Keep the last good copy of fetched policies in this directory."`
+	// PolicyLaunches is a directory with launches whose verdicts a changed policy must not flip, but for what PolicyAccept names.
+	PolicyLaunches string   `yaml:"policy_launches" help:"Refuse changed policies that flip verdicts of the launches in this directory."`
+	PolicyAccept   []string `yaml:"policy_accept" help:"Accept this flip of a stored launch; repeatable."`
+	Data           string   `yaml:"data" help:"Take site data, such as waivers, from this JSON or YAML file."`
+	CacheDir       string   `yaml:"cache_dir" help:"Keep compiled policies in this directory, for a faster start."`
 
 	// VerificationKey is a file with the key that every policy must be signed with; the others say more about the signature.
 	VerificationKey   string `yaml:"verification_key" help:"Take policies only if they are signed with the key in this file."`
@@ -76,7 +100,16 @@ type Serve struct {
 	DecisionTimeout   time.Duration `yaml:"decision_timeout" help:"Give a decision so long, with its wait. Default 5s."`
 	WriteTimeout      time.Duration `yaml:"write_timeout" help:"Wait so long until an answer is taken. Default 30s."`
 	IdleTimeout       time.Duration `yaml:"idle_timeout" help:"Keep idle connections so long. Default 1m0s."`
-	// ShutdownTimeout is how long requests under way may take once the service is told to stop.
+	// Traces is where spans go, in OTLP over HTTP; without it there are none. TraceRatio is the share of requests that begin
+	// a trace of their own; those that continue a caller's trace do as it says.
+	Traces     string  `yaml:"traces" help:"Send traces to this OTLP http(s) URL."`
+	TraceRatio float64 `yaml:"trace_ratio" help:"Trace this share of the requests that no caller traces. Default 1."`
+	// Pprof serves Go's profiles on the diagnostic address.
+	Pprof bool `yaml:"pprof" help:"Serve profiles of the process on the diagnostic address."`
+
+	// DrainDelay is how long the service still takes requests after it reports that it is not ready, so that load balancers
+	// hear of it first. ShutdownTimeout is how long requests under way may take after that.
+	DrainDelay      time.Duration `yaml:"drain_delay" help:"Go on so long after reporting not ready at the end. No delay without it."`
 	ShutdownTimeout time.Duration `yaml:"shutdown_timeout" help:"Give open requests so long at the end. Default 10s."`
 }
 
@@ -84,8 +117,9 @@ type Serve struct {
 func (s *Serve) SetDefaults() {
 	s.fill(&Serve{
 		Addr:            []string{"127.0.0.1:8642"},
-		VerificationAlg: "RS256",
-		NATSReplicas:    3, KeepAttempts: 15 * time.Minute,
+		PolicyPoll:      10 * time.Second,
+		VerificationAlg: "RS256", TraceRatio: 1,
+		NATSReplicas: 3, KeepAttempts: 15 * time.Minute,
 		DecisionLogBuffer: 64 << 20, DecisionLogSpoolMax: 1 << 30, DecisionLogFileMax: 100 << 20, DecisionLogFiles: 5,
 		LogLevel: "info", LogFormat: "json",
 		MaxBody: 8 << 20, MaxBodies: 64 << 20, MaxHeader: 16 << 10,

@@ -26,6 +26,10 @@ func set(field reflect.Value, text string) (err error) {
 		if *into, err = strconv.Atoi(text); err != nil {
 			return fmt.Errorf("%q is no whole number", text)
 		}
+	case *float64:
+		if *into, err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
 	case *time.Duration:
 		if *into, err = time.ParseDuration(text); err != nil {
 			return fmt.Errorf("%q is no duration; write e.g. 5s or 1m30s", text)

@@ -41,10 +41,17 @@ func (s *Serve) validateAddresses(m *mistakes) {
 			m.add("addr: %w", err)
 		case slices.Contains(s.Addr[:i], addr), addr == s.DiagnosticAddr:
 			m.add("addr: %q is given twice; keep one", addr)
-		case !loopback(network, address) && !s.AllowUnauthenticated:
-			m.add("addr: %q can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a "+
-				"unix socket, or set allow_unauthenticated to let anybody ask", addr)
+		case loopback(network, address):
+		case s.Access == "" && !s.AllowUnauthenticated:
+			m.add("addr: %q can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a unix "+
+				"socket, give an access file, or set allow_unauthenticated to let anybody ask", addr)
+		case s.Access != "" && s.TLSCert == "" && !s.AllowPlaintext:
+			m.add("addr: %q can be reached from other machines, and tokens would cross the network in the open; give tls_cert and "+
+				"tls_key, or set allow_plaintext if something else encrypts", addr)
 		}
+	}
+	if s.AdminAPI && s.Access == "" {
+		m.add("admin_api: nobody could be an administrator; name one in an access file, or leave it out")
 	}
 	if s.DiagnosticAddr != "" {
 		if _, _, err := Endpoint(s.DiagnosticAddr); err != nil {
@@ -65,10 +72,14 @@ func (s *Serve) validateTimeouts(m *mistakes) {
 		{"idle_timeout", s.IdleTimeout},
 		{"shutdown_timeout", s.ShutdownTimeout},
 		{"keep_attempts", s.KeepAttempts},
+		{"policy_poll", s.PolicyPoll},
 	} {
 		if timeout.value <= 0 {
 			m.add("%s: %s is not positive; write a duration such as 5s", timeout.key, timeout.value)
 		}
+	}
+	if s.DrainDelay < 0 {
+		m.add("drain_delay: %s is not positive; write a duration such as 5s", s.DrainDelay)
 	}
 	if s.KeepAttempts > 0 && s.KeepAttempts < leastKeep {
 		m.add("keep_attempts: %s is less than %s, in which ranks may still ask how their attempt ended", s.KeepAttempts, leastKeep)

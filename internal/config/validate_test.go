@@ -28,7 +28,7 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 	}
 	s.SetDefaults()
 	const reachable = " can be reached from other machines, and nobody is authenticated; listen on 127.0.0.1 or a " +
-		"unix socket, or set allow_unauthenticated to let anybody ask"
+		"unix socket, give an access file, or set allow_unauthenticated to let anybody ask"
 	const noPath = " must name a socket by an absolute path of at most 107 bytes, e.g. unix:///run/tiergate.sock"
 	assert.Equal(t, []string{
 		`addr: "8642" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
@@ -72,6 +72,18 @@ func TestAddressesThatAreAllowed(t *testing.T) {
 		diagnostic := config.Serve{DiagnosticAddr: addr}
 		assert.NoError(t, diagnostic.Complete(""), addr)
 	}
+}
+
+func TestIdentitiesNeedAnEncryptedConnection(t *testing.T) {
+	s := config.Serve{Addr: []string{":1"}, Access: "access.yaml"}
+	assert.EqualError(t, s.Complete(""), `addr: ":1" can be reached from other machines, and tokens would cross the network in the `+
+		`open; give tls_cert and tls_key, or set allow_plaintext if something else encrypts`)
+	s.AllowPlaintext = true
+	assert.NoError(t, s.Complete(""))
+	s = config.Serve{Addr: []string{":1"}, Access: "access.yaml", TLSCert: "a.pem", TLSKey: "a.key"}
+	assert.NoError(t, s.Complete(""))
+	s = config.Serve{AdminAPI: true}
+	assert.EqualError(t, s.Complete(""), "admin_api: nobody could be an administrator; name one in an access file, or leave it out")
 }
 
 func TestFilesForNATSNeedNATS(t *testing.T) {
