@@ -52,6 +52,11 @@ var catalogue = map[string]kind{
 	v1.CodeIncompleteBody:      {status: unreadable, title: "The body is incomplete", closes: true},
 	v1.CodeOverloaded:          {status: unavailable, title: "Too much work at once", retry: true},
 	v1.CodeShuttingDown:        {status: unavailable, title: "Shutting down", retry: true, closes: true},
+	v1.CodeUnauthenticated:     {status: http.StatusUnauthorized, title: "Nobody is authenticated"},
+	v1.CodeForbidden:           {status: http.StatusForbidden, title: "Not allowed"},
+	v1.CodeRateLimited:         {status: http.StatusTooManyRequests, title: "Too many requests", retry: true},
+	v1.CodePolicyRefused:       {status: unjudgeable, title: "The policy was refused"},
+	v1.CodeVerdictsFlip:        {status: http.StatusConflict, title: "Verdicts would flip"},
 	codeClientGone:             {status: statusClientGone, title: "The client is gone", closes: true},
 
 	v1.CodeEvaluationDeadline: {status: http.StatusGatewayTimeout, title: "The policy took too long"},

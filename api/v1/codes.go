@@ -15,6 +15,16 @@ const (
 	CodeBodyTimeout         = "body_timeout"
 	CodeIncompleteBody      = "incomplete_body"
 
+	// CodeUnauthenticated: who asks is not known. CodeForbidden: it is, and may not ask this. CodeRateLimited: it asks too
+	// often; worth a retry after Retry-After.
+	CodeUnauthenticated = "unauthenticated"
+	CodeForbidden       = "forbidden"
+	CodeRateLimited     = "rate_limited"
+	// CodePolicyRefused: a new policy was refused, and the problem has its findings. CodeVerdictsFlip: it would decide stored
+	// launches otherwise, and nobody has accepted that by name.
+	CodePolicyRefused = "policy_refused"
+	CodeVerdictsFlip  = "verdicts_would_flip"
+
 	// CodeOverloaded: too many requests at once, worth a retry after Retry-After. CodeShuttingDown: the service ends.
 	CodeOverloaded   = "overloaded"
 	CodeShuttingDown = "shutting_down"

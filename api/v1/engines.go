@@ -31,11 +31,13 @@ type EngineView struct {
 
 // AttemptView is all that is known of an attempt, except nonces and hashes.
 type AttemptView struct {
-	Engine           string    `json:"engine"`
-	Attempt          int64     `json:"attempt"`
-	AttemptID        string    `json:"attempt_id"`
-	Phase            string    `json:"phase"`
-	Opened           time.Time `json:"opened"`
+	Engine    string    `json:"engine"`
+	Attempt   int64     `json:"attempt"`
+	AttemptID string    `json:"attempt_id"`
+	Phase     string    `json:"phase"`
+	Opened    time.Time `json:"opened"`
+	// OpenedBy is the identity that the attempt is bound to.
+	OpenedBy         string    `json:"opened_by,omitempty"`
 	RemainingMS      int64     `json:"remaining_ms"`
 	WorldSize        int64     `json:"world_size"`
 	DataParallelRank int64     `json:"data_parallel_rank,omitempty"`

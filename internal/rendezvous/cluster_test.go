@@ -128,11 +128,11 @@ func (f *fleet) register(r rank) (got ending) {
 	ctx, cancel := context.WithTimeout(f.Context(), r.deadline)
 	defer cancel()
 	defer func() { got.took = time.Since(start) }()
-	key, report := rendezvous.Key{Engine: r.engine}, r.report()
+	caller, report := rendezvous.Caller{Key: rendezvous.Key{Engine: r.engine}}, r.report()
 	for turn := int(r.n); ; turn++ {
-		p, err := f.service(turn).Report(ctx, key, r.n, report, time.Second)
+		p, err := f.service(turn).Report(ctx, caller, r.n, report, time.Second)
 		if err == nil && p.Verdict != nil && p.Admission == nil {
-			p, err = f.service(turn+1).Probe(ctx, key, p.Attempt, r.n, r.probe(p.AttemptID), time.Second)
+			p, err = f.service(turn+1).Probe(ctx, caller, p.Attempt, r.n, r.probe(p.AttemptID), time.Second)
 		}
 		var ended *rendezvous.EndedError
 		switch {

@@ -11,11 +11,11 @@ import (
 
 // Core answers an engine core: allow only if the attempt was admitted and the core sees the same memory as its rank 0.
 // Without an answer and an error the attempt had not ended when the wait was over. Errors are as for Report.
-func (s *Service) Core(ctx context.Context, key Key, n int64, c *v1.CoreReport, wait time.Duration) (*v1.CoreAdmission, error) {
+func (s *Service) Core(ctx context.Context, by Caller, n int64, c *v1.CoreReport, wait time.Duration) (*v1.CoreAdmission, error) {
 	if err := checkIncarnation(c.Incarnation); err != nil {
 		return nil, err
 	}
-	a, err := s.lookUp(key, n, c.AttemptID)
+	a, err := s.lookUp(by, n, c.AttemptID)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (s *Service) Core(ctx context.Context, key Key, n int64, c *v1.CoreReport, 
 	defer cancel()
 	record := coreRecord{c.Incarnation, *result}
 	if err := s.write(ctx, a.record(recordCore, -1), func() []byte { return encode(record) }, s.opts.Keep); err != nil {
-		s.opts.Logger.Warn("core's answer not kept", "engine", key.Engine, "attempt", n, "error", err)
+		s.opts.Logger.Warn("core's answer not kept", "engine", by.Engine, "attempt", n, "error", err)
 	}
 	return result, nil
 }
@@ -65,16 +65,19 @@ func (s *Service) coreAdmission(a *attempt, c *v1.CoreReport) (*v1.CoreAdmission
 }
 
 // Revoke ends an open attempt; every waiter wakes with the reason.
-func (s *Service) Revoke(ctx context.Context, key Key, n int64, r v1.Revocation) (*v1.AttemptEnd, error) {
+func (s *Service) Revoke(ctx context.Context, by Caller, n int64, r v1.Revocation) (*v1.AttemptEnd, error) {
 	s.mu.Lock()
-	a := s.engines[key].find(n)
+	a := s.engines[by.Key].find(n)
 	if !s.ready {
 		s.mu.Unlock()
 		return nil, s.notReady()
 	}
 	s.mu.Unlock()
 	if a == nil || r.AttemptID != "" && r.AttemptID != a.spec.ID {
-		return nil, gone(key, n)
+		return nil, gone(by.Key, n)
+	}
+	if err := a.refuses(by); err != nil {
+		return nil, err
 	}
 	reason := r.Reason
 	if reason == "" {
@@ -86,7 +89,7 @@ func (s *Service) Revoke(ctx context.Context, key Key, n int64, r v1.Revocation)
 	// A rank that gives up has no time to wait for the answer, but the others need the end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	message := fmt.Sprintf("attempt %d of engine %s was revoked: %s", n, key.Engine, reason)
+	message := fmt.Sprintf("attempt %d of engine %s was revoked: %s", n, by.Engine, reason)
 	wrote := s.finish(ctx, a, v1.EndRevoked, nil, message, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()

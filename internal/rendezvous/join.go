@@ -21,7 +21,7 @@ func (s *Service) outlast(ctx context.Context, a *attempt) error {
 
 // join returns the attempt that a report is part of. It opens one where none is open, and takes the rank in, or gives up
 // when the time is over, but not before it tried for a while to write.
-func (s *Service) join(ctx context.Context, key Key, rank int64, r *v1.Report, until time.Time) (*attempt, error) {
+func (s *Service) join(ctx context.Context, by Caller, rank int64, r *v1.Report, until time.Time) (*attempt, error) {
 	ctx, cancel := context.WithDeadline(ctx, latest(until, time.Now().Add(storeTimeout)))
 	defer cancel()
 	for {
@@ -30,19 +30,25 @@ func (s *Service) join(ctx context.Context, key Key, rank int64, r *v1.Report, u
 			s.mu.Unlock()
 			return nil, s.notReady()
 		}
-		eng := s.engines[key]
+		eng := s.engines[by.Key]
 		if a := eng.took(rank, r.Incarnation); a != nil {
 			s.mu.Unlock()
-			return a, nil
+			return a, a.refuses(by)
 		}
 		a := eng.last()
+		if a != nil && a.open() {
+			if err := a.refuses(by); err != nil {
+				s.mu.Unlock()
+				return nil, err
+			}
+		}
 		holder := a != nil && a.open() && a.members[rank] != nil
 		late := a != nil && a.open() && a.verdict != nil
 		s.mu.Unlock()
 		var err error
 		switch {
 		case a == nil || !a.open():
-			err = s.openAttempt(ctx, key, a, r)
+			err = s.openAttempt(ctx, by, a, r)
 		case holder:
 			err = s.challenge(ctx, a, rank, r.Incarnation)
 		case late:
@@ -60,14 +66,16 @@ func (s *Service) join(ctx context.Context, key Key, rank int64, r *v1.Report, u
 }
 
 // openAttempt opens the attempt after the last one.
-func (s *Service) openAttempt(ctx context.Context, key Key, last *attempt, r *v1.Report) error {
+func (s *Service) openAttempt(ctx context.Context, by Caller, last *attempt, r *v1.Report) error {
 	n := int64(1)
 	if last != nil {
 		n = last.n + 1
 	}
 	report, probe := phases(time.Duration(r.DeadlineMS) * time.Millisecond)
-	spec := specRecord{ID: newID(), World: r.WorldSize, ReportMS: report.Milliseconds(), ProbeMS: probe.Milliseconds()}
-	k := recordKey{Key: key, attempt: n, kind: recordSpec, rank: -1}
+	spec := specRecord{
+		ID: newID(), World: r.WorldSize, By: by.By, ReportMS: report.Milliseconds(), ProbeMS: probe.Milliseconds(),
+	}
+	k := recordKey{Key: by.Key, attempt: n, kind: recordSpec, rank: -1}
 	return s.write(ctx, k, func() []byte { return encode(spec) }, report+probe+s.opts.Keep)
 }
 
@@ -91,6 +99,17 @@ func (e *engine) took(rank int64, incarnation string) *attempt {
 		}
 	}
 	return nil
+}
+
+// refuses tells whether an attempt is another identity's. Who holds credentials for an engine could otherwise end or join what
+// somebody else started under its name.
+func (a *attempt) refuses(by Caller) error {
+	if by.By == "" || a.spec.By == "" || by.By == a.spec.By {
+		return nil
+	}
+	return &Error{Code: v1.CodeForbidden, Detail: fmt.Sprintf(
+		"attempt %d of engine %s was opened by %s, and %s asks; all ranks of an engine use one identity: give these workers the same "+
+			"credentials, or another engine id", a.n, a.key.Engine, a.spec.By, by.By)}
 }
 
 // incarnation is the one that has a rank, or empty. It needs the lock.

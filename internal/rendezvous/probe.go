@@ -11,12 +11,12 @@ import (
 
 // Probe takes the answers of a rank and waits for the admission. Progress has it, or not when the wait is over. A repeat
 // changes nothing. Errors are as for Report.
-func (s *Service) Probe(ctx context.Context, key Key, n, rank int64, p *v1.Probe, wait time.Duration) (*v1.Progress, error) {
+func (s *Service) Probe(ctx context.Context, by Caller, n, rank int64, p *v1.Probe, wait time.Duration) (*v1.Progress, error) {
 	if err := checkIncarnation(p.Incarnation); err != nil {
 		return nil, err
 	}
 	until := time.Now().Add(wait)
-	a, err := s.lookUp(key, n, p.AttemptID)
+	a, err := s.lookUp(by, n, p.AttemptID)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +70,16 @@ func (s *Service) outcomes(a *attempt, rank int64, p *v1.Probe) ([]v1.RankProbe,
 	return outcomes, nil
 }
 
-// lookUp finds an attempt by number and id.
-func (s *Service) lookUp(key Key, n int64, id string) (*attempt, error) {
+// lookUp finds an attempt by number and id, if it is the caller's.
+func (s *Service) lookUp(by Caller, n int64, id string) (*attempt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ready {
 		return nil, s.notReady()
 	}
-	a := s.engines[key].find(n)
+	a := s.engines[by.Key].find(n)
 	if a == nil || a.spec.ID != id {
-		return nil, gone(key, n)
+		return nil, gone(by.Key, n)
 	}
-	return a, nil
+	return a, a.refuses(by)
 }

@@ -15,6 +15,13 @@ import (
 // Key names an engine. Tenants neither share nor see engines.
 type Key struct{ Tenant, Engine string }
 
+// Caller is who calls about an engine.
+type Caller struct {
+	Key
+	// By is the identity that calls. An attempt is bound to the one that opened it; empty is one that no attempt refuses.
+	By string
+}
+
 // The kinds of records of an attempt, in the order in which they are written.
 const (
 	recordSpec    = "spec"
@@ -90,6 +97,8 @@ func decodeToken(token string) (string, bool) {
 type specRecord struct {
 	ID    string `json:"id"`
 	World int64  `json:"world"`
+	// By is the identity that opened the attempt.
+	By string `json:"by,omitempty"`
 	// The lengths of the phases.
 	ReportMS int64 `json:"report_ms"`
 	ProbeMS  int64 `json:"probe_ms"`

@@ -13,12 +13,12 @@ const storeTimeout = 5 * time.Second
 // Report takes the report of a rank and waits for the verdict, or for the end. Progress has the verdict, or an admission,
 // or neither when the wait is over. A repeat by the same incarnation changes nothing. Errors are *EndedError, *Error, and
 // that of a context that ended.
-func (s *Service) Report(ctx context.Context, key Key, rank int64, r *v1.Report, wait time.Duration) (*v1.Progress, error) {
+func (s *Service) Report(ctx context.Context, by Caller, rank int64, r *v1.Report, wait time.Duration) (*v1.Progress, error) {
 	if err := checkReport(rank, r); err != nil {
 		return nil, err
 	}
 	until := time.Now().Add(wait)
-	a, err := s.join(ctx, key, rank, r, until)
+	a, err := s.join(ctx, by, rank, r, until)
 	if err != nil {
 		return nil, err
 	}

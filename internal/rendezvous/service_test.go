@@ -21,7 +21,7 @@ type fixture struct {
 	stop    func()
 }
 
-var engineE = Key{Engine: "e"}
+var engineE = Caller{Key: Key{Engine: "e"}, By: "token:fleet"}
 
 func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
@@ -187,6 +187,52 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
+// Neither a name nor an incarnation, which whoever reads can see, lets another identity into an attempt.
+func TestAttemptIsBoundToTheIdentityThatOpenedIt(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		waiting := f.report(0, one, time.Minute)
+		view, err := f.service.Attempt(engineE.Key, 1)
+		require.NoError(f, err)
+		assert.Equal(f, "token:fleet", view.OpenedBy)
+		foreign := Caller{Key: engineE.Key, By: "token:other"}
+		const refused = "attempt 1 of engine e was opened by token:fleet, and token:other asks; all ranks of an engine use one " +
+			"identity: give these workers the same credentials, or another engine id"
+		for name, call := range map[string]func() error{
+			"its rank": func() error {
+				_, err := f.service.Report(f.Context(), foreign, 0, f.sim.report(0, one), 0)
+				return err
+			},
+			"another rank": func() error {
+				_, err := f.service.Report(f.Context(), foreign, 1, f.sim.report(1, two), 0)
+				return err
+			},
+			"a rival": func() error {
+				_, err := f.service.Report(f.Context(), foreign, 0, f.sim.report(0, three), 0)
+				return err
+			},
+			"a probe": func() error {
+				_, err := f.service.Probe(f.Context(), foreign, 1, 0, &v1.Probe{AttemptID: view.AttemptID, Incarnation: one}, 0)
+				return err
+			},
+			"a core": func() error {
+				_, err := f.service.Core(f.Context(), foreign, 1, &v1.CoreReport{AttemptID: view.AttemptID, Incarnation: three}, 0)
+				return err
+			},
+			"a revocation": func() error {
+				_, err := f.service.Revoke(f.Context(), foreign, 1, v1.Revocation{})
+				return err
+			},
+		} {
+			err := call()
+			assert.EqualError(f, err, refused, name)
+			assert.Equal(f, v1.CodeForbidden, f.code(err), name)
+		}
+		end, err := f.service.Revoke(f.Context(), Caller{Key: engineE.Key}, 1, v1.Revocation{})
+		require.NoError(f, err, "who may revoke whatever a tenant has is bound to nothing")
+		assert.Equal(f, *end, f.ended((<-waiting).err))
+	})
+}
+
 func TestDuplicateRank(t *testing.T) {
 	for name, solo := range map[string]bool{"one process": true, "several": false} {
 		t.Run(name, func(t *testing.T) {
@@ -230,14 +276,14 @@ func TestRestart(t *testing.T) {
 		require.NoError(f, first.err)
 		time.Sleep(10 * time.Second)
 		f.restart(Options{})
-		view, err := f.service.Attempt(engineE, 1)
+		view, err := f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err)
 		assert.Equal(f, []int64{1}, view.Missing)
 		assert.Equal(f, int64(5000), view.RemainingMS, "what passed before counts")
 		got := <-f.report(0, one, time.Minute)
 		assert.Equal(f, v1.EndTimedOut, f.ended(got.err).Kind)
 		f.restart(Options{})
-		view, err = f.service.Attempt(engineE, 1)
+		view, err = f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err)
 		assert.Equal(f, v1.EndTimedOut, view.End.Kind)
 		assert.Len(f, view.Ranks, 1)
@@ -248,10 +294,10 @@ func TestForgotten(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		p := f.admitted()
 		time.Sleep(DefaultKeep)
-		_, err := f.service.Attempt(engineE, 1)
+		_, err := f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err, "kept, though no longer decoded")
 		time.Sleep(simDeadline + time.Second)
-		_, err = f.service.Engine(engineE)
+		_, err = f.service.Engine(engineE.Key)
 		assert.Equal(f, v1.CodeUnknownEngine, f.code(err))
 		assert.Equal(f, v1.CodeAttemptGone, f.code(f.answer(0, one, p, 0).err))
 		assert.Empty(f, f.service.Engines("").Engines)
@@ -273,7 +319,7 @@ func TestCore(t *testing.T) {
 		got, err = f.service.Core(f.Context(), engineE, 1, core, 0)
 		require.NoError(f, err)
 		assert.Equal(f, v1.Reject, got.Outcome, "rank 0 has told no boot id")
-		view, err := f.service.Attempt(engineE, 1)
+		view, err := f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err)
 		assert.Equal(f, got, view.Core)
 	})
@@ -366,7 +412,7 @@ func TestSlowPolicy(t *testing.T) {
 
 func TestChanged(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		one, all, other := f.service.Changed(engineE), f.service.Changed(Key{}), f.service.Changed(Key{Engine: "x"})
+		one, all, other := f.service.Changed(engineE.Key), f.service.Changed(Key{}), f.service.Changed(Key{Engine: "x"})
 		<-f.report(0, three, 0)
 		<-one
 		<-all
@@ -393,7 +439,7 @@ func TestUnreadableRecords(t *testing.T) {
 // put writes a record past the service, as another process would.
 func (f *fixture) put(a *v1.Progress, kind string, rank int64, record any) {
 	f.Helper()
-	k := recordKey{Key: engineE, attempt: a.Attempt, id: a.AttemptID, kind: kind, rank: rank}
+	k := recordKey{Key: engineE.Key, attempt: a.Attempt, id: a.AttemptID, kind: kind, rank: rank}
 	require.NoError(f, f.sim.store.create(k.String(), encode(record), time.Minute))
 	synctest.Wait()
 }
@@ -406,7 +452,7 @@ func TestStrangersAnswer(t *testing.T) {
 		<-second
 		assert.Equal(f, v1.CodeInvalidReport, f.code(f.answer(1, three, p, 0).err))
 		f.put(p, recordAnswers, 7, answersRecord{[]answer{{0, three, []v1.RankProbe{{Kind: "tp", Outcome: v1.Shared}}}}})
-		view, err := f.service.Attempt(engineE, 1)
+		view, err := f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err)
 		assert.Equal(f, []int64{0, 1}, view.Unanswered)
 	})
@@ -417,7 +463,7 @@ func TestRecordsOfAnotherLife(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		p := (<-f.report(0, one, 0)).p
 		f.put(&v1.Progress{Attempt: 1, AttemptID: two}, recordEnd, -1, endRecord{AttemptEnd: v1.AttemptEnd{Kind: v1.EndRevoked}})
-		view, err := f.service.Attempt(engineE, 1)
+		view, err := f.service.Attempt(engineE.Key, 1)
 		require.NoError(f, err)
 		assert.Nil(f, view.End)
 		f.put(&v1.Progress{Attempt: 3, AttemptID: two}, recordSpec, -1, specRecord{ID: two, World: 2, ReportMS: 1000})

@@ -253,14 +253,14 @@ func (sim *simulation) register(ctx context.Context, rank int, rng *rand.Rand) e
 	report := sim.report(rank, got.incarnation)
 	for {
 		p, err := sim.untilAnswered(ctx, rng, func(s *Service) (*v1.Progress, bool, error) {
-			p, err := s.Report(ctx, Key{Engine: "e"}, int64(rank), report, time.Second)
+			p, err := s.Report(ctx, Caller{Key: Key{Engine: "e"}}, int64(rank), report, time.Second)
 			return p, err == nil && (p.Verdict != nil || p.Admission != nil), err
 		})
 		if err == nil && p.Admission == nil {
 			probe := sim.probe(rank, got.incarnation, p, rng)
 			n := p.Attempt
 			p, err = sim.untilAnswered(ctx, rng, func(s *Service) (*v1.Progress, bool, error) {
-				p, err := s.Probe(ctx, Key{Engine: "e"}, n, int64(rank), probe, time.Second)
+				p, err := s.Probe(ctx, Caller{Key: Key{Engine: "e"}}, n, int64(rank), probe, time.Second)
 				return p, err == nil && p.Admission != nil, err
 			})
 		}

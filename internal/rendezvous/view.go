@@ -76,7 +76,7 @@ func (a *attempt) summary() v1.EngineSummary {
 func (a *attempt) view() (*v1.AttemptView, error) {
 	out := &v1.AttemptView{
 		Engine: a.key.Engine, Attempt: a.n, AttemptID: a.spec.ID, Phase: a.phase(), Opened: a.opened,
-		RemainingMS: a.remaining().Milliseconds(), WorldSize: a.spec.World,
+		RemainingMS: a.remaining().Milliseconds(), WorldSize: a.spec.World, OpenedBy: a.spec.By,
 	}
 	if a.verdict != nil {
 		var err error
