@@ -21,7 +21,7 @@ const (
 
 // call is what the path and the query of a request about an engine say. Attempt and rank are 0 where the path has none.
 type call struct {
-	key           rendezvous.Key
+	caller        rendezvous.Caller
 	attempt, rank int64
 	wait          time.Duration
 	query         query
@@ -29,10 +29,14 @@ type call struct {
 
 // call reads and judges the parameters of the request.
 func (x *exchange) call() (c call, err error) {
-	if c.key.Engine, err = x.engineName(); err != nil {
+	if c.caller.Engine, err = x.engineName(); err != nil {
 		return c, err
 	}
-	x.engine = shorten(c.key.Engine)
+	x.engine = shorten(c.caller.Engine)
+	c.caller.Tenant, c.caller.By = x.identity.Tenant, x.by()
+	if !x.identity.Owns(c.caller.Engine) {
+		return c, x.notOwn(c.caller.Engine)
+	}
 	if c.attempt, err = x.number("attempt", 1); err != nil {
 		return c, err
 	}

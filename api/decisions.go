@@ -27,18 +27,27 @@ func (x *exchange) record(launch *v1.Launch, d *policy.Decision, evaluation time
 	if path := x.c.Param("*"); path != "" {
 		r.Kind, r.Path = decisionlog.KindData, path
 	}
-	r.DecisionID, r.RequestedBy = x.id, x.r.RemoteAddr
+	r.DecisionID = x.id
+	x.sign(r)
 	r.Metrics[decisionlog.TimerHandler] = time.Since(x.start).Nanoseconds()
 	x.server.decisions.Record(r, received*launchWeight+int64(len(d.JSON)))
 }
 
+// sign notes who asked.
+func (x *exchange) sign(r *decisionlog.Record) {
+	r.RequestedBy, r.Tenant = x.r.RemoteAddr, x.identity.Tenant
+	if x.identity != anonymous {
+		r.Identity = x.identity.Name
+	}
+}
+
 // recordRegistration puts the verdict of an attempt into the decision log.
-func (s *Server) recordRegistration(launch *v1.Launch, d *policy.Decision, evaluation time.Duration) {
+func (s *Server) recordRegistration(key rendezvous.Key, launch *v1.Launch, d *policy.Decision, evaluation time.Duration) {
 	if s.decisions == nil {
 		return
 	}
 	r := recordOf(decisionlog.KindRegistration, topology.StageRegistration, launch, d, evaluation)
-	r.DecisionID = requestID(nil)
+	r.DecisionID, r.Tenant = requestID(nil), key.Tenant
 	s.decisions.Record(r, int64(len(launch.Workers))*rankBytes+int64(len(d.JSON)))
 }
 
@@ -57,7 +66,7 @@ func (s *Server) recordEnd(key rendezvous.Key, end *v1.AttemptEnd, admission *v1
 		return
 	}
 	r := &decisionlog.Record{
-		DecisionID: requestID(nil), Kind: decisionlog.KindAdmission, Engine: key.Engine, Attempt: end.Attempt, AttemptID: end.AttemptID,
+		DecisionID: requestID(nil), Kind: decisionlog.KindAdmission, Tenant: key.Tenant, Engine: key.Engine, Attempt: end.Attempt, AttemptID: end.AttemptID,
 		Timestamp: time.Now().UTC(), Result: encode(admission),
 	}
 	if verdict != nil {
@@ -73,8 +82,9 @@ func (x *exchange) recordCore(key rendezvous.Key, admission *v1.CoreAdmission) {
 	}
 	r := &decisionlog.Record{
 		DecisionID: x.id, Kind: decisionlog.KindCore, Engine: key.Engine, Attempt: admission.Attempt, AttemptID: admission.AttemptID,
-		Timestamp: time.Now().UTC(), RequestedBy: x.r.RemoteAddr, Result: encode(admission),
+		Timestamp: time.Now().UTC(), Result: encode(admission),
 	}
+	x.sign(r)
 	x.server.decisions.Record(r, int64(len(r.Result)))
 }
 

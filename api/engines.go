@@ -5,7 +5,6 @@ import (
 	"context"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
-	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/topology/document"
 )
 
@@ -16,7 +15,7 @@ func (x *exchange) takeReport() error {
 		if n := r.Configuration.Nnodes; n != nil && *n > 1 && !x.server.config.SharedRendezvous() {
 			return nil, false, errAlone
 		}
-		p, err := x.server.rendezvous.Report(ctx, c.key, c.rank, r, c.wait)
+		p, err := x.server.rendezvous.Report(ctx, c.caller, c.rank, r, c.wait)
 		if err != nil {
 			return nil, false, err
 		}
@@ -32,7 +31,7 @@ var errAlone = &refusal{v1.CodeNoSharedRendezvous, "the engine spans several nod
 // takeProbe answers PUT /v1/engines/{engine}/attempts/{n}/ranks/{rank}/probe: the admission when all ranks have answered.
 func (x *exchange) takeProbe() error {
 	return answerWorker(x, document.Probe, func(ctx context.Context, c *call, probe *v1.Probe, ignored []string) (any, bool, error) {
-		p, err := x.server.rendezvous.Probe(ctx, c.key, c.attempt, c.rank, probe, c.wait)
+		p, err := x.server.rendezvous.Probe(ctx, c.caller, c.attempt, c.rank, probe, c.wait)
 		if err != nil {
 			return nil, false, err
 		}
@@ -46,16 +45,16 @@ func (x *exchange) takeProbe() error {
 func (x *exchange) takeCore() error {
 	return answerWorker(x, document.Core, func(ctx context.Context, c *call, core *v1.CoreReport, ignored []string) (any, bool, error) {
 		s := x.server.rendezvous
-		a, err := s.Core(ctx, c.key, c.attempt, core, c.wait)
+		a, err := s.Core(ctx, c.caller, c.attempt, core, c.wait)
 		switch {
 		case err != nil:
 			return nil, false, err
 		case a != nil:
 			x.admitted = a.Outcome
-			x.recordCore(c.key, a)
+			x.recordCore(c.caller.Key, a)
 			return a, true, nil
 		}
-		view, err := s.Attempt(c.key, c.attempt)
+		view, err := s.Attempt(c.caller.Key, c.attempt)
 		if err != nil {
 			return nil, false, err
 		}
@@ -75,7 +74,7 @@ func (x *exchange) revoke() error {
 		return r, nil, document.Decode(data, mediaType, r)
 	}
 	return answerWorker(x, decode, func(ctx context.Context, c *call, r *v1.Revocation, _ []string) (any, bool, error) {
-		end, err := x.server.rendezvous.Revoke(ctx, c.key, c.attempt, *r)
+		end, err := x.server.rendezvous.Revoke(ctx, c.caller, c.attempt, *r)
 		return end, true, err
 	})
 }
@@ -90,6 +89,3 @@ func (x *exchange) tell(p *v1.Progress) {
 		x.admitted = p.Verdict.Outcome
 	}
 }
-
-// everybody is without a tenant as long as nobody is authenticated.
-var everybody = rendezvous.Key{}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -26,6 +27,9 @@ type exchange struct {
 
 	// c is valid until the exchange ends; it has the parameters of the path.
 	c echo.Context
+
+	// identity is who asks; nil where nobody needs to be known.
+	identity *access.Identity
 
 	engine string
 	// attempt and rank are those of the path; nil where it has none.
@@ -94,6 +98,9 @@ func (x *exchange) report() {
 		slog.Int64("us", time.Since(x.start).Microseconds()),
 		slog.Int64("received", max(x.r.ContentLength, 0)),
 		slog.Int("sent", x.sent))
+	if x.server.access != nil && x.identity != nil {
+		attrs = append(attrs, slog.String("identity", x.identity.Name))
+	}
 	if x.engine != "" {
 		attrs = append(attrs, slog.String("engine", x.engine))
 	}

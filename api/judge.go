@@ -35,7 +35,7 @@ func (x *exchange) judge(f form, decide decider) (policy.Decision, error) {
 	if x.place, err = x.server.queue.enter(); err != nil {
 		return policy.Decision{}, err
 	}
-	b, err := readBody(x.r, &x.place, int64(x.server.config.MaxBody))
+	b, err := readBody(x.r, &x.place, x.bodyLimit())
 	if err != nil {
 		return policy.Decision{}, err
 	}

@@ -117,6 +117,6 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	require.EqualError(t, err, "a server needs a policy engine")
 	_, err = New(options(shipped(), func(c *config.Serve) { c.Addr, c.MaxRequests = []string{"0.0.0.0:8642"}, -1 }))
 	require.EqualError(t, err, `configuration: addr: "0.0.0.0:8642" can be reached from other machines, and nobody is `+
-		"authenticated; listen on 127.0.0.1 or a unix socket, or set allow_unauthenticated to let anybody ask\n"+
+		"authenticated; listen on 127.0.0.1 or a unix socket, give an access file, or set allow_unauthenticated to let anybody ask\n"+
 		"max_requests: -1 is not positive")
 }

@@ -90,7 +90,7 @@ func TestPanics(t *testing.T) {
 	require.NoError(t, err)
 	for _, rt := range s.routes {
 		switch rt.path {
-		case "/v1/decisions":
+		case "/v1/policies":
 			rt.handle = func(*exchange) error { panic("before") }
 		case "/openapi.yaml":
 			rt.handle = func(x *exchange) error {
@@ -99,12 +99,12 @@ func TestPanics(t *testing.T) {
 			}
 		}
 	}
-	recorder := answered(s, http.MethodGet, "/v1/decisions", "")
+	recorder := answered(s, http.MethodGet, "/v1/policies", "")
 	golden(t, "problems/internal.golden", shown(recorder.Result(), recorder.Body.String()))
 	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { answered(s, http.MethodGet, "/openapi.yaml", "") })
 	assert.Equal(t, http.StatusOK, answered(s, http.MethodPost, "/v1/validate", tiered("e", "gpu-a", "gpu-a")).Code)
 	const failed = `"msg":"handler failed","id":"id-1",`
-	assert.Contains(t, out.String(), failed+`"route":"/v1/decisions","panic":"before","stack":"goroutine `)
+	assert.Contains(t, out.String(), failed+`"route":"/v1/policies","panic":"before","stack":"goroutine `)
 	assert.Contains(t, out.String(), failed+`"route":"/openapi.yaml","panic":"after","stack":"goroutine `)
 	assert.Contains(t, out.String(), `"status":500,"us":`)
 }

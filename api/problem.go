@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
@@ -37,6 +38,7 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 		engine    *vllm.Error
 		evaluated *policy.Error
 		known     *rendezvous.Error
+		denied    *access.Error
 		ended     *rendezvous.EndedError
 		routing   *echo.HTTPError
 	)
@@ -45,6 +47,8 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 		return ready
 	case errors.As(err, &own):
 		return problem(own.code, own.detail)
+	case errors.As(err, &denied):
+		return problem(denied.Code, denied.Detail)
 	case errors.As(err, &doc):
 		p := problem(doc.Code, doc.Detail)
 		p.Pointer, p.Line, p.Nearest = doc.Pointer, doc.Line, doc.Nearest

@@ -15,6 +15,7 @@ func (x *exchange) refuse(err error) {
 	if k.retry {
 		x.w.Header()["Retry-After"] = retryAfter
 	}
+	x.challenge(err)
 	if k.closes {
 		x.w.Header()["Connection"] = closing
 	}

@@ -24,7 +24,7 @@ func (s *Server) meet(opts Options) (err error) {
 }
 
 // judgeReports decides on what the workers of an engine reported.
-func (s *Server) judgeReports(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+func (s *Server) judgeReports(ctx context.Context, key rendezvous.Key, launch *v1.Launch) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DecisionTimeout)
 	defer cancel()
 	start := time.Now()
@@ -37,7 +37,7 @@ func (s *Server) judgeReports(ctx context.Context, launch *v1.Launch) ([]byte, e
 		return nil, &undecided{problemOf(context.Background(), err), err}
 	}
 	s.shadow.Try(topology.StageRegistration, launch, d)
-	s.recordRegistration(launch, &d, time.Since(start))
+	s.recordRegistration(key, launch, &d, time.Since(start))
 	return d.JSON, nil
 }
 

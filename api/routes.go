@@ -8,12 +8,18 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tiergate/tiergate/internal/access"
 )
 
 // route is one method of one path. The handler writes the answer, or returns the error that the client is told.
 type route struct {
 	method, path string
 	handle       func(*exchange) error
+	// roles are those of which one is needed; without any, everybody who can connect may ask.
+	roles []access.Role
+	// admin routes are there only if the settings open them.
+	admin bool
 	// level is that of the log line: what is asked by machines every few seconds is for debugging only.
 	level slog.Level
 	// diagnostic routes are also served at the diagnostic address; metrics only there, if there is one.
@@ -30,24 +36,24 @@ func routes() []*route {
 	const engine = "/v1/engines/:engine"
 	const attempt = engine + "/attempts/:attempt"
 	return []*route{
-		{method: post, path: "/v1/validate", handle: (*exchange).validate},
-		{method: post, path: "/v1/data/*", handle: (*exchange).data},
-		{method: put, path: engine + "/ranks/:rank", handle: (*exchange).takeReport},
-		{method: put, path: attempt + "/ranks/:rank/probe", handle: (*exchange).takeProbe},
-		{method: put, path: attempt + "/core", handle: (*exchange).takeCore},
-		{method: http.MethodDelete, path: attempt, handle: (*exchange).revoke},
-		{method: get, path: "/v1/engines", handle: (*exchange).engines},
-		{method: get, path: engine, handle: (*exchange).showEngine},
-		{method: get, path: attempt, handle: (*exchange).showAttempt},
-		{method: get, path: "/v1/policies", handle: (*exchange).policies},
-		{method: put, path: "/v1/policies", handle: (*exchange).notEnabled},
-		{method: post, path: "/v1/policies/preview", handle: (*exchange).notEnabled},
-		{method: get, path: "/v1/decisions", handle: (*exchange).notEnabled},
+		{method: post, path: "/v1/validate", roles: judging, handle: (*exchange).validate},
+		{method: post, path: "/v1/data/*", roles: judging, handle: (*exchange).data},
+		{method: put, path: engine + "/ranks/:rank", roles: reporting, handle: (*exchange).takeReport},
+		{method: put, path: attempt + "/ranks/:rank/probe", roles: reporting, handle: (*exchange).takeProbe},
+		{method: put, path: attempt + "/core", roles: reporting, handle: (*exchange).takeCore},
+		{method: http.MethodDelete, path: attempt, roles: revoking, handle: (*exchange).revoke},
+		{method: get, path: "/v1/engines", roles: looking, handle: (*exchange).engines},
+		{method: get, path: engine, roles: looking, handle: (*exchange).showEngine},
+		{method: get, path: attempt, roles: looking, handle: (*exchange).showAttempt},
+		{method: get, path: "/v1/policies", roles: reading, handle: (*exchange).policies},
+		{method: put, path: "/v1/policies", roles: ruling, admin: true, handle: (*exchange).notEnabled},
+		{method: post, path: "/v1/policies/preview", roles: ruling, admin: true, handle: (*exchange).notEnabled},
+		{method: get, path: "/v1/decisions", roles: ruling, admin: true, handle: (*exchange).notEnabled},
 		{method: get, path: "/openapi.yaml", handle: (*exchange).openapi},
 		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true},
 		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true},
 		{method: get, path: "/health/ready", handle: (*exchange).ready, level: debug, diagnostic: true},
-		{method: get, path: metricsPath, handle: (*exchange).expose, level: debug, diagnostic: true},
+		{method: get, path: metricsPath, roles: reading, handle: (*exchange).expose, level: debug, diagnostic: true},
 	}
 }
 
@@ -55,16 +61,29 @@ func routes() []*route {
 // to them.
 var unmatched = &route{path: "unmatched"}
 
-// handler serves the routes that are chosen.
-func (s *Server) handler(chosen func(*route) bool) http.Handler {
+// handler serves the routes that are chosen, to those who may ask; at the diagnostic address that is everybody.
+func (s *Server) handler(diagnostic bool, chosen func(*route) bool) http.Handler {
 	e := echo.New()
 	for _, rt := range s.routes {
-		if chosen(rt) {
-			e.Add(rt.method, rt.path, func(c echo.Context) error {
-				s.run(rt, c, rt.handle)
-				return nil
-			})
+		if !chosen(rt) {
+			continue
 		}
+		handle := func(x *exchange) error {
+			if rt.admin && !s.config.AdminAPI {
+				return x.notEnabled()
+			}
+			if err := x.admit(); err != nil {
+				return err
+			}
+			return rt.handle(x)
+		}
+		if diagnostic || len(rt.roles) == 0 {
+			handle = func(x *exchange) error { return rt.handle(x) }
+		}
+		e.Add(rt.method, rt.path, func(c echo.Context) error {
+			s.run(rt, c, handle)
+			return nil
+		})
 	}
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		s.run(unmatched, c, func(*exchange) error { return err })

@@ -33,6 +33,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.shadow != nil {
 		gathered.Go(func() { s.shadow.Run(gathering) })
 	}
+	if s.access != nil {
+		gathered.Go(func() { s.access.Run(gathering) })
+	}
 	var running sync.WaitGroup
 	for _, l := range s.listeners {
 		server := main

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/lookback"
@@ -32,6 +33,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Decisions keeps a record of every verdict and admission; nil keeps none. The server does not close it.
 	Decisions *decisionlog.Log
+	// Access tells who asks; nil lets everybody who can connect ask what no administrator is needed for. The server runs it.
+	Access *access.Guard
 	// Shadow is a candidate policy that is tried on every launch, without effect; nil tries none. The server does not close it.
 	Shadow *policy.Engine
 }
@@ -47,6 +50,7 @@ type Server struct {
 	waiting, watching *gathering
 	metrics           *metrics
 	decisions         *decisionlog.Log
+	access            *access.Guard
 	shadow            *lookback.Shadow
 	routes            []*route
 	heartbeat         time.Duration
@@ -73,7 +77,7 @@ func New(opts Options) (*Server, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
-	s.decisions = opts.Decisions
+	s.decisions, s.access = opts.Decisions, opts.Access
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
 	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)
@@ -92,8 +96,8 @@ func New(opts Options) (*Server, error) {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")
 	}
 	apart := opts.Config.DiagnosticAddr != ""
-	s.main = s.handler(func(rt *route) bool { return !apart || rt.path != metricsPath })
-	s.diagnostic = s.handler(func(rt *route) bool { return rt.diagnostic })
+	s.main = s.handler(false, func(rt *route) bool { return !apart || rt.path != metricsPath })
+	s.diagnostic = s.handler(true, func(rt *route) bool { return rt.diagnostic })
 	return s, nil
 }
 

@@ -2,7 +2,9 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/rendezvous"
 )
 
@@ -19,8 +21,11 @@ func (x *exchange) engines() error {
 	if err != nil {
 		return err
 	}
-	return x.show(q, view{"engines", everybody, func() (any, error) {
-		return x.server.rendezvous.Engines(everybody.Tenant), nil
+	tenant := rendezvous.Key{Tenant: x.identity.Tenant}
+	return x.show(q, view{"engines", tenant, func() (any, error) {
+		all := x.server.rendezvous.Engines(tenant.Tenant)
+		all.Engines = slices.DeleteFunc(all.Engines, func(e v1.EngineSummary) bool { return !x.identity.Owns(e.Engine) })
+		return all, nil
 	}})
 }
 
@@ -30,7 +35,7 @@ func (x *exchange) showEngine() error {
 	if err != nil {
 		return err
 	}
-	return x.show(c.query, view{"engine", c.key, func() (any, error) { return x.server.rendezvous.Engine(c.key) }})
+	return x.show(c.query, view{"engine", c.caller.Key, func() (any, error) { return x.server.rendezvous.Engine(c.caller.Key) }})
 }
 
 // showAttempt answers GET /v1/engines/{engine}/attempts/{n}.
@@ -39,7 +44,7 @@ func (x *exchange) showAttempt() error {
 	if err != nil {
 		return err
 	}
-	return x.show(c.query, view{"attempt", c.key, func() (any, error) { return x.server.rendezvous.Attempt(c.key, c.attempt) }})
+	return x.show(c.query, view{"attempt", c.caller.Key, func() (any, error) { return x.server.rendezvous.Attempt(c.caller.Key, c.attempt) }})
 }
 
 // show sends a view once, or again and again. What it holds counts against the budget of bodies, since a large engine takes

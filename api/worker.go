@@ -54,7 +54,7 @@ func answerWorker[T any](
 func receive[T any](x *exchange, decode func([]byte, string) (*T, []string, error)) (*T, []string, error) {
 	x.place = x.server.queue.guest()
 	defer x.place.leave()
-	b, err := readBody(x.r, &x.place, min(int64(x.server.config.MaxBody), document.MaxReportBytes))
+	b, err := readBody(x.r, &x.place, min(x.bodyLimit(), document.MaxReportBytes))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tiergate/tiergate/api"
+	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/rendezvous/journal"
 	"github.com/tiergate/tiergate/policy"
@@ -58,10 +59,27 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	guard, err := openAccess(ctx, &serve, a)
+	if err != nil {
+		return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
+	}
 	err = c.serve(ctx, a, api.Options{
-		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions, Shadow: shadow,
+		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions,
+		Access: guard, Shadow: shadow,
 	})
 	return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
+}
+
+// openAccess reads who may ask what; nil if the settings name no file.
+func openAccess(ctx context.Context, serve *config.Serve, a *app) (*access.Guard, error) {
+	if serve.Access == "" {
+		return nil, nil
+	}
+	guard, err := access.Open(ctx, access.Options{File: serve.Access, Logger: serve.Logger(a.stderr)})
+	if err != nil {
+		return nil, usagef("access: %s", err)
+	}
+	return guard, nil
 }
 
 func (c *serveCmd) serve(ctx context.Context, a *app, opts api.Options) error {

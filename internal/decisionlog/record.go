@@ -30,10 +30,13 @@ type Record struct {
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 	// Engine, Attempt and AttemptID say of which engine it is; the last two only where there is an attempt.
-	Engine      string           `json:"engine,omitempty"`
-	Attempt     int64            `json:"attempt,omitempty"`
-	AttemptID   string           `json:"attempt_id,omitempty"`
+	Engine    string `json:"engine,omitempty"`
+	Attempt   int64  `json:"attempt,omitempty"`
+	AttemptID string `json:"attempt_id,omitempty"`
+	// RequestedBy is the address that asked, Identity who was authenticated there, and Tenant whose engine it is.
 	RequestedBy string           `json:"requested_by,omitempty"`
+	Identity    string           `json:"identity,omitempty"`
+	Tenant      string           `json:"tenant,omitempty"`
 	Timestamp   time.Time        `json:"timestamp"`
 	Metrics     map[string]int64 `json:"metrics,omitempty"`
 	// Input is the launch.

@@ -95,7 +95,7 @@ func (f *fleet) service(i int) *rendezvous.Service {
 }
 
 // probeAll is a policy that has one TP group proved.
-func probeAll(_ context.Context, l *v1.Launch) ([]byte, error) {
+func probeAll(_ context.Context, _ rendezvous.Key, l *v1.Launch) ([]byte, error) {
 	group := v1.Group{Kind: "tp"}
 	for rank := range l.Workers {
 		group.Ranks = append(group.Ranks, int64(rank))

@@ -19,9 +19,9 @@ func (s *Service) decide(ctx context.Context, a *attempt) {
 	s.mu.Unlock()
 	defer cancel()
 	launch := admission.Launch(a.key.Engine, world, reports)
-	verdict, err := s.judge(ctx, launch)
+	verdict, err := s.judge(ctx, a.key, launch)
 	for try := 1; try < deadlineTries && codeOf(err) == v1.CodeEvaluationDeadline; try++ {
-		verdict, err = s.judge(ctx, launch)
+		verdict, err = s.judge(ctx, a.key, launch)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -40,7 +40,7 @@ func (s *Service) decide(ctx context.Context, a *attempt) {
 const deadlineTries = 3
 
 // judge has one verdict made, when there is a place.
-func (s *Service) judge(ctx context.Context, launch *v1.Launch) ([]byte, error) {
+func (s *Service) judge(ctx context.Context, key Key, launch *v1.Launch) ([]byte, error) {
 	select {
 	case s.deciding <- struct{}{}:
 	case <-ctx.Done():
@@ -49,7 +49,7 @@ func (s *Service) judge(ctx context.Context, launch *v1.Launch) ([]byte, error) 
 	defer func() { <-s.deciding }()
 	start := time.Now()
 	defer func() { s.opts.Observe.Decided(time.Since(start)) }()
-	return s.opts.Decide(ctx, launch)
+	return s.opts.Decide(ctx, key, launch)
 }
 
 // Coded is an error with one of the codes of api/v1, as a policy's evaluation gives.

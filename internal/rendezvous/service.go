@@ -19,8 +19,8 @@ const DefaultKeep = 15 * time.Minute
 // Options are what a Service is made of.
 type Options struct {
 	Journal Journal
-	// Decide has the launch that the reports make judged at registration, and returns the verdict as JSON.
-	Decide func(context.Context, *v1.Launch) ([]byte, error)
+	// Decide has the launch that the reports of an engine make judged at registration, and returns the verdict as JSON.
+	Decide func(context.Context, Key, *v1.Launch) ([]byte, error)
 	Logger *slog.Logger
 	// Solo: no other process uses the journal, so that nobody else can be serving an incarnation.
 	Solo bool

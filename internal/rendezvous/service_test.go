@@ -377,7 +377,7 @@ func TestWorldsDiffer(t *testing.T) {
 // TestNoVerdict: what a policy cannot judge is rejected for all ranks with one message.
 func TestNoVerdict(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		f.restart(Options{Solo: true, Decide: func(context.Context, *v1.Launch) ([]byte, error) {
+		f.restart(Options{Solo: true, Decide: func(context.Context, Key, *v1.Launch) ([]byte, error) {
 			return nil, errors.New("rule data.site.x: division by zero")
 		}})
 		first, second := f.report(0, one, time.Minute), f.report(1, two, time.Minute)
@@ -399,11 +399,11 @@ func (slowPolicy) ProblemCode() string { return v1.CodeEvaluationDeadline }
 func TestSlowPolicy(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		tries := 0
-		f.restart(Options{Solo: true, Decide: func(ctx context.Context, l *v1.Launch) ([]byte, error) {
+		f.restart(Options{Solo: true, Decide: func(ctx context.Context, key Key, l *v1.Launch) ([]byte, error) {
 			if tries++; tries < deadlineTries {
 				return nil, slowPolicy{context.DeadlineExceeded}
 			}
-			return f.sim.decide(ctx, l)
+			return f.sim.decide(ctx, key, l)
 		}})
 		f.admitted()
 		assert.Equal(f, deadlineTries, tries)

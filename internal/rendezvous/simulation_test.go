@@ -155,7 +155,7 @@ func (sim *simulation) start() *replica {
 }
 
 // decide is a policy that has every group of the grid probed.
-func (sim *simulation) decide(context.Context, *v1.Launch) ([]byte, error) {
+func (sim *simulation) decide(context.Context, Key, *v1.Launch) ([]byte, error) {
 	verdict := v1.Verdict{Outcome: v1.Allow, Checks: []v1.CheckResult{}, Probe: sim.groups()}
 	if !sim.coreFree {
 		verdict.Checks = append(verdict.Checks, v1.CheckResult{
