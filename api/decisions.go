@@ -1,6 +1,8 @@
 package api
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -108,4 +110,34 @@ func (s *Server) decisionCounters() (out []prometheus.Collector) {
 			func(s decisionlog.Stats) int64 { return s.Dropped[reason] })
 	}
 	return out
+}
+
+const (
+	// shownDecisions and mostDecisions are how many decisions one answer has, without and with a limit in the query.
+	shownDecisions = 100
+	mostDecisions  = 1000
+)
+
+// recentDecisions answers GET /v1/decisions: the last ones of the tenant that are in memory, as the decision log has them.
+func (x *exchange) recentDecisions() error {
+	q, err := parseQuery(x.r.URL)
+	if err != nil {
+		return err
+	}
+	limit := shownDecisions
+	if text := x.r.URL.Query().Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostDecisions {
+			return &refusal{v1.CodeInvalidParameter, fmt.Sprintf("limit is %.64q; allowed is a whole number from 1 to %d", text, mostDecisions)}
+		}
+	}
+	if x.place, err = x.server.queue.enter(); err != nil {
+		return err
+	}
+	list := x.server.decisions.Recent(x.identity.Tenant, x.r.URL.Query().Get("engine"), limit)
+	text := encode(map[string]any{"decisions": list})
+	if err := x.place.reserve(int64(len(text))); err != nil {
+		return err
+	}
+	x.answer(q, text)
+	return nil
 }

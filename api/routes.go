@@ -48,7 +48,7 @@ func routes() []*route {
 		{method: get, path: "/v1/policies", roles: reading, handle: (*exchange).policies},
 		{method: put, path: "/v1/policies", roles: ruling, admin: true, handle: (*exchange).notEnabled},
 		{method: post, path: "/v1/policies/preview", roles: ruling, admin: true, handle: (*exchange).notEnabled},
-		{method: get, path: "/v1/decisions", roles: ruling, admin: true, handle: (*exchange).notEnabled},
+		{method: get, path: "/v1/decisions", roles: ruling, admin: true, handle: (*exchange).recentDecisions},
 		{method: get, path: "/openapi.yaml", handle: (*exchange).openapi},
 		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true},
 		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true},

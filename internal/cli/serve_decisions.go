@@ -10,9 +10,12 @@ import (
 	"github.com/tiergate/tiergate/policy"
 )
 
+// recentDecisions is how much of the decision log administrators can read over REST. Bytes.
+const recentDecisions = 8 << 20
+
 // openDecisions starts the decision log that the settings ask for; nil if they ask for none.
 func openDecisions(serve *config.Serve, a *app, engine *policy.Engine) (*decisionlog.Log, error) {
-	if serve.DecisionLog == "" {
+	if serve.DecisionLog == "" && !serve.AdminAPI {
 		return nil, nil
 	}
 	opts := decisionlog.Options{
@@ -22,7 +25,12 @@ func openDecisions(serve *config.Serve, a *app, engine *policy.Engine) (*decisio
 	if host, err := os.Hostname(); err == nil {
 		opts.Labels["host"] = host
 	}
+	if serve.AdminAPI {
+		opts.RecentBytes = recentDecisions
+	}
 	switch {
+	case serve.DecisionLog == "":
+		opts.Sink = decisionlog.Discard{}
 	case serve.DecisionLog == config.DecisionLogStdout:
 		opts.Sink = decisionlog.Stream{W: a.stdout}
 	case serve.DecisionLogURL():

@@ -90,6 +90,9 @@ func (l *Log) add(b *batch, q queued) {
 		l.drop(DropRefused, 1)
 		return
 	}
+	if l.opts.RecentBytes > 0 {
+		l.recent.add(r.Tenant, r.Engine, line)
+	}
 	b.lines = append(append(b.lines, line...), '\n')
 	b.count++
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Spool string
 	// SpoolBytes and BufferBytes bound what waits on disk and in memory. What does not fit is dropped, the newest first.
 	SpoolBytes, BufferBytes int64
+	// RecentBytes is how much of the last records is kept in memory for Recent.
+	RecentBytes int
 	// Mask gives the pointers of what is erased from every record.
 	Mask func() []string
 	// Labels are in every record.
@@ -82,6 +84,7 @@ func (o *Options) Validate() error {
 // Log takes records and delivers them in the background. Its methods are safe for concurrent use.
 type Log struct {
 	opts     Options
+	recent   recent
 	queue    chan queued
 	waiting  atomic.Int64 // bytes in the queue
 	spool    *spool
@@ -112,6 +115,7 @@ func Open(opts Options) (*Log, error) {
 		opts: opts, queue: make(chan queued, opts.BufferBytes/leastBytes), stop: make(chan struct{}), pressing: make(chan struct{}, 1),
 		dropped: map[string]*atomic.Int64{},
 	}
+	l.recent.limit = opts.RecentBytes
 	for _, reason := range Reasons {
 		l.dropped[reason] = new(atomic.Int64)
 	}

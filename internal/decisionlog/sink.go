@@ -29,6 +29,14 @@ func (s Stream) Write(_ context.Context, lines []byte) error {
 // Close leaves the stream open.
 func (Stream) Close() error { return nil }
 
+// Discard is a sink for a log that is only looked at while it is in memory.
+type Discard struct{}
+
+func (Discard) Write(context.Context, []byte) error { return nil }
+
+// Close does nothing.
+func (Discard) Close() error { return nil }
+
 // File is a sink that writes to a file. A file that would outgrow the limit becomes FILE.1, that one FILE.2, and so on; the
 // oldest is removed.
 type File struct {
