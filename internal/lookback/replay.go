@@ -2,19 +2,18 @@ package lookback
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
-	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -143,11 +142,11 @@ func (t *tally) replay(ctx context.Context, engine *policy.Engine, c chunk) erro
 		if ctx.Err() != nil {
 			return nil
 		}
-		if len(strings.TrimSpace(string(line))) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var r decisionlog.Record
-		err := json.Unmarshal(line, &r)
+		err := json.Unmarshal(line, &r, trusting)
 		if err == nil && r.Kind == "" {
 			err = errors.New("it has no kind")
 		}
@@ -156,23 +155,19 @@ func (t *tally) replay(ctx context.Context, engine *policy.Engine, c chunk) erro
 			continue
 		}
 		var then time.Time
-		var recorded v1.Verdict
 		if err == nil {
 			then, err = time.Parse(time.RFC3339, r.Now)
-		}
-		if err == nil {
-			err = json.Unmarshal(r.Result, &recorded)
 		}
 		if err != nil {
 			return &UnreadableError{c.first + i, err}
 		}
-		t.again(ctx, engine, &r, then, &recorded)
+		t.again(ctx, engine, &r, then)
 	}
 	return nil
 }
 
 // again decides one launch.
-func (t *tally) again(ctx context.Context, engine *policy.Engine, r *decisionlog.Record, then time.Time, recorded *v1.Verdict) {
+func (t *tally) again(ctx context.Context, engine *policy.Engine, r *decisionlog.Record, then time.Time) {
 	t.Replayed++
 	d, err := engine.DecideAsOf(ctx, then, r.Stage, r.Input)
 	if err != nil {
@@ -184,12 +179,11 @@ func (t *tally) again(ctx context.Context, engine *policy.Engine, r *decisionlog
 		t.Verified++
 		return
 	}
-	var verdict v1.Verdict
-	if err := json.Unmarshal(d.JSON, &verdict); err != nil {
+	flips, err := Flips(r.Result, d.JSON)
+	if err != nil {
 		t.Failed = append(t.Failed, r.DecisionID+": "+err.Error())
 		return
 	}
-	flips := Flips(recorded, &verdict)
 	switch withheld := len(r.Masked) + len(r.Erased); {
 	case same && d.Digest == r.Digest && len(flips) == 0: // as with an explanation, or with violations erased
 		t.Verified++

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -90,14 +88,7 @@ func (s *Shadow) try(ctx context.Context, one *shadowed) ([]Flip, error) {
 	if err != nil {
 		return nil, err
 	}
-	var active, candidate v1.Verdict
-	if err := json.Unmarshal(one.decision.JSON, &active); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(d.JSON, &candidate); err != nil {
-		return nil, err
-	}
-	return Flips(&active, &candidate), nil
+	return Flips(one.decision.JSON, d.JSON)
 }
 
 // tell logs an example of every flip and of failures, now and then.
