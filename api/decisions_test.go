@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,7 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/topology"
 )
 
 func TestEveryVerdictIsRecorded(t *testing.T) {
@@ -57,4 +59,42 @@ func TestAnExplanationLeavesTheVerdictWhole(t *testing.T) {
 	first := answered(s, http.MethodPost, "/v1/validate", launch).Body.String()
 	answered(s, http.MethodPost, "/v1/validate?explain=notes", launch)
 	assert.Equal(t, first, answered(s, http.MethodPost, "/v1/validate", launch).Body.String())
+}
+
+// An engine that comes up leaves its verdict, its admission and its core's, each once, though every rank asked.
+func TestEveryAdmissionIsRecorded(t *testing.T) {
+	var out bytes.Buffer
+	log, err := decisionlog.Open(decisionlog.Options{Sink: decisionlog.Stream{W: &out}})
+	require.NoError(t, err)
+	opts := options(shipped(), nil)
+	opts.Decisions = log
+	m := meetWith(t, opts)
+	first, second := m.gathered(t)
+	waiting := m.later(t, 1, probePath(1, 0), found(0, first))
+	admission := m.ask(t, http.MethodPut, probePath(1, 1), found(1, second)).progress(t, http.StatusOK).Admission
+	(<-waiting).progress(t, http.StatusOK)
+	core := &v1.CoreReport{Protocol: v1.Protocol, AttemptID: first.AttemptID, Incarnation: incarnation(9), Facts: worker(0, "gpu-a").Facts}
+	require.Equal(t, http.StatusOK, m.ask(t, http.MethodPut, engineA+"/attempts/1/core", core).StatusCode)
+	require.NoError(t, log.Close(t.Context()))
+
+	var kinds []string
+	for line := range bytes.Lines(out.Bytes()) {
+		var r decisionlog.Record
+		require.NoError(t, json.Unmarshal(line, &r, json.RejectUnknownMembers(true)))
+		kinds = append(kinds, r.Kind)
+		assert.Equal(t, strings.TrimPrefix(engineA, "/v1/engines/"), r.Engine)
+		switch r.Kind {
+		case decisionlog.KindRegistration:
+			assert.Equal(t, topology.StageRegistration, r.Stage)
+			assert.Len(t, r.Input.Workers, 2)
+			assert.Equal(t, first.Verdict.Digest, r.Digest)
+		case decisionlog.KindAdmission:
+			assert.Equal(t, first.Verdict.Digest, r.Digest)
+			fallthrough
+		default:
+			assert.Equal(t, first.AttemptID, r.AttemptID)
+			assert.Contains(t, string(r.Result), `"outcome":"`+admission.Outcome+`"`)
+		}
+	}
+	assert.Equal(t, []string{decisionlog.KindRegistration, decisionlog.KindAdmission, decisionlog.KindCore}, kinds)
 }
