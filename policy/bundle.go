@@ -17,7 +17,7 @@ import (
 const bundleWasm = "/policy.wasm"
 
 // WriteBundle writes what an engine with these sources and data decides by as an OPA bundle, a gzipped tar: the rules that ship and
-// the given ones as they were written, the data document, the WebAssembly, and a manifest with the revision, which it
+// the given ones with their tests, as they were written, the data document, the WebAssembly, and a manifest with the revision, which it
 // returns. What is wrong with the policy comes as Errors, all of it.
 //
 // The manifest maps no entry points to the module, as `opa build -t wasm` would: with such a map, builds of OPA without a
@@ -36,7 +36,7 @@ func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte
 		return "", err
 	}
 	b := bundle.Bundle{
-		Modules:     p.bundleModules(),
+		Modules:     bundleModules(slices.Concat(p.files, siteTests(src.tests))),
 		WasmModules: []bundle.WasmModuleFile{{URL: bundleWasm, Path: bundleWasm, Raw: wasm}},
 	}
 	if err := json.Unmarshal(doc, &b.Data); err != nil {
@@ -52,10 +52,15 @@ func WriteBundle(ctx context.Context, w io.Writer, sources []Source, data []byte
 	return b.Manifest.Revision, nil
 }
 
+// siteTests are those that a service runs before it takes the bundle; the shipped ones were run when it was built.
+func siteTests(tests []file) []file {
+	return slices.DeleteFunc(slices.Clone(tests), func(f file) bool { return f.builtIn })
+}
+
 // bundleModules gives the files paths inside the bundle, whatever directory they came from.
-func (p *parsed) bundleModules() []bundle.ModuleFile {
+func bundleModules(files []file) []bundle.ModuleFile {
 	var list []bundle.ModuleFile
-	for _, f := range p.files {
+	for _, f := range files {
 		name := path.Clean("/" + f.path)
 		list = append(list, bundle.ModuleFile{URL: name, Path: name, Raw: f.text})
 	}

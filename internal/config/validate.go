@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tiergate/tiergate/policy/bundle"
 	"github.com/tiergate/tiergate/topology/document"
 )
 
@@ -21,6 +22,7 @@ func (s *Serve) Validate() error {
 	s.validateAddresses(&m)
 	s.validateNATS(&m)
 	s.validateDecisionLog(&m)
+	s.validateVerification(&m)
 	m.oneOf("log_level", s.LogLevel, "debug", "info", "warn", "error")
 	m.oneOf("log_format", s.LogFormat, "json", "text")
 	m.within("max_body", s.MaxBody, 1<<10, document.MaxBytes)
@@ -56,6 +58,17 @@ func (s *Serve) validateAddresses(m *mistakes) {
 	if s.DiagnosticAddr != "" {
 		if _, _, err := Endpoint(s.DiagnosticAddr); err != nil {
 			m.add("diagnostic_addr: %w", err)
+		}
+	}
+}
+
+func (s *Serve) validateVerification(m *mistakes) {
+	m.oneOf("verification_alg", s.VerificationAlg, bundle.Algorithms...)
+	for _, given := range []struct{ key, value string }{
+		{"verification_key_id", s.VerificationKeyID}, {"verification_scope", s.VerificationScope},
+	} {
+		if given.value != "" && s.VerificationKey == "" {
+			m.add("%s: it is for signed policies, and verification_key names no key; set it, or leave this out", given.key)
 		}
 	}
 }

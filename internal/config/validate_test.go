@@ -24,6 +24,7 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		MaxBody: 17 << 20, MaxBodies: 1 << 20, MaxHeader: 10, MaxRequests: -1, MaxConnections: -2,
 		MaxWaiting: -3, NATS: "n1:4222,nats://", NATSCert: "a.pem", NATSReplicas: 2, KeepAttempts: time.Second,
 		DecisionLog: "ftp://h", DecisionLogFiles: -1,
+		VerificationAlg: "none", VerificationScope: "prod",
 		ReadTimeout: -1, WriteTimeout: 4e9,
 	}
 	s.SetDefaults()
@@ -46,6 +47,8 @@ func TestValidateNamesAllMistakes(t *testing.T) {
 		`nats_replicas: 2 is not one of 1, 3, 5`,
 		`decision_log: "ftp://h" is no address; write stdout, a file, or http://host/path or https://host/path`,
 		`decision_log_files: -1 is not positive`,
+		`verification_alg: "none" is not one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, HS256, HS384, HS512`,
+		`verification_scope: it is for signed policies, and verification_key names no key; set it, or leave this out`,
 		`log_level: "trace" is not one of debug, info, warn, error`,
 		`log_format: "xml" is not one of json, text`,
 		`max_body: 17MiB is not between 1KiB and 16MiB`,
