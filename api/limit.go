@@ -53,3 +53,6 @@ func (c *limitedConn) Close() error {
 func (c *limitedConn) CloseWrite() error {
 	return c.Conn.(interface{ CloseWrite() error }).CloseWrite()
 }
+
+// NetConn is the connection inside, which knows who is on its other end.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }

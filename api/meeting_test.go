@@ -59,6 +59,9 @@ type said struct {
 	text string
 }
 
+// bearer is the key of the token that a request shows.
+type bearer struct{}
+
 // send asks with a document, or with text, or without a body.
 func (m *meeting) send(ctx context.Context, method, path string, body any) (said, error) {
 	var text []byte
@@ -72,6 +75,9 @@ func (m *meeting) send(ctx context.Context, method, path string, body any) (said
 	request, err := http.NewRequestWithContext(ctx, method, "http://tiergate"+path, bytes.NewReader(text))
 	if err != nil {
 		return said{}, err
+	}
+	if token, given := ctx.Value(bearer{}).(string); given {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := m.client.Do(request)
 	if err != nil {

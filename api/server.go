@@ -110,6 +110,7 @@ func (s *Server) httpServer(h http.Handler, base context.Context) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       access.ConnContext,
 		ReadHeaderTimeout: s.config.ReadHeaderTimeout,
 		ReadTimeout:       s.config.ReadTimeout,
 		WriteTimeout:      s.config.WriteTimeout,

@@ -1,0 +1,92 @@
+package access
+
+import (
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/config"
+)
+
+// limits are Limits as they stand in a file; what is not given comes from the file's own, and else is no limit.
+type limits struct {
+	RequestsPerSecond *float64 `yaml:"requests_per_second"`
+	Burst             *int     `yaml:"burst"`
+	MaxBody           string   `yaml:"max_body"`
+}
+
+// within judges limits and fills in the defaults.
+func (l *limits) within(m *mistakes, line int, defaults Limits) Limits {
+	out := defaults
+	if l.RequestsPerSecond != nil {
+		if *l.RequestsPerSecond <= 0 {
+			m.add(line, "limits: requests_per_second is %g; it must be more than 0", *l.RequestsPerSecond)
+		}
+		out.RequestsPerSecond = *l.RequestsPerSecond
+	}
+	if l.Burst != nil {
+		if *l.Burst < 1 {
+			m.add(line, "limits: burst is %d; at least one request must get through", *l.Burst)
+		}
+		out.Burst = *l.Burst
+	}
+	if l.MaxBody != "" {
+		var size config.Bytes
+		if err := size.UnmarshalText([]byte(l.MaxBody)); err != nil || size <= 0 {
+			m.add(line, "limits: max_body: %q is no size; write bytes or a unit of KiB, MiB or GiB, e.g. 1MiB", l.MaxBody)
+		}
+		out.MaxBody = int64(size)
+	}
+	if out.RequestsPerSecond > 0 && out.Burst == 0 {
+		out.Burst = max(1, int(out.RequestsPerSecond))
+	}
+	return out
+}
+
+// maxBuckets is for how many identities requests are counted; those that asked longest ago start anew.
+const maxBuckets = 16384
+
+// buckets count the requests of identities. They outlive a reload, since a changed file is no reason to ask more.
+type buckets struct {
+	mu     sync.Mutex
+	byName *lru.Cache[string, *bucket]
+}
+
+// bucket holds the requests that may come at once. It fills at the rate of its identity.
+type bucket struct {
+	left float64
+	last time.Time
+}
+
+func newBuckets() *buckets {
+	cache, _ := lru.New[string, *bucket](maxBuckets) // it only refuses sizes below 1
+	return &buckets{byName: cache}
+}
+
+// take counts one request, or says when there is room for it.
+func (b *buckets) take(i *Identity, now time.Time) error {
+	rate, burst := i.Limits.RequestsPerSecond, float64(i.Limits.Burst)
+	if rate == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one, known := b.byName.Get(i.Name)
+	if !known {
+		one = &bucket{left: burst, last: now}
+		b.byName.Add(i.Name, one)
+	}
+	one.left = min(burst, one.left+rate*now.Sub(one.last).Seconds())
+	one.last = now
+	if one.left < 1 {
+		wait := time.Duration((1 - one.left) / rate * float64(time.Second))
+		return &Error{
+			Code: v1.CodeRateLimited, RetryAfter: wait,
+			Detail: i.Name + " asks more often than its limits allow; ask again after Retry-After, or have its limits raised",
+		}
+	}
+	one.left--
+	return nil
+}
