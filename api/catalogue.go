@@ -55,6 +55,7 @@ var catalogue = map[string]kind{
 	v1.CodeUnauthenticated:     {status: http.StatusUnauthorized, title: "Nobody is authenticated"},
 	v1.CodeForbidden:           {status: http.StatusForbidden, title: "Not allowed"},
 	v1.CodeRateLimited:         {status: http.StatusTooManyRequests, title: "Too many requests", retry: true},
+	v1.CodeKeysUnavailable:     {status: unavailable, title: "Credentials cannot be verified at the moment", retry: true},
 	v1.CodePolicyRefused:       {status: unjudgeable, title: "The policy was refused"},
 	v1.CodeVerdictsFlip:        {status: http.StatusConflict, title: "Verdicts would flip"},
 	codeClientGone:             {status: statusClientGone, title: "The client is gone", closes: true},

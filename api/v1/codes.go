@@ -16,10 +16,11 @@ const (
 	CodeIncompleteBody      = "incomplete_body"
 
 	// CodeUnauthenticated: who asks is not known. CodeForbidden: it is, and may not ask this. CodeRateLimited: it asks too
-	// often; worth a retry after Retry-After.
+	// often; worth a retry after Retry-After. CodeKeysUnavailable: who asks cannot be told now; worth a retry too.
 	CodeUnauthenticated = "unauthenticated"
 	CodeForbidden       = "forbidden"
 	CodeRateLimited     = "rate_limited"
+	CodeKeysUnavailable = "keys_unavailable"
 	// CodePolicyRefused: a new policy was refused, and the problem has its findings. CodeVerdictsFlip: it would decide stored
 	// launches otherwise, and nobody has accepted that by name.
 	CodePolicyRefused = "policy_refused"

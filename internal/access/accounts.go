@@ -1,179 +1,124 @@
 package access
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
+	"context"
+	"crypto/sha256"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/lestrrat-go/jwx/v3/jws"
 )
 
-const (
-	// maxToken is the longest bearer token that is looked at. Those of service accounts have 1 to 2 KiB. Bytes.
-	maxToken = 8 << 10
-	// skew is how far the clocks of the cluster and of this machine may differ.
-	skew = 30 * time.Second
-	// maxRemembered bounds how many verified tokens are remembered, and rememberFor how long: a token that the cluster no
-	// longer signs with must end sometime, and workers ask every half a minute.
-	maxRemembered = 4096
-	rememberFor   = 5 * time.Minute
-)
-
-// algorithms are those of public keys. Neither none nor a shared secret is one of them, whatever a token's header says.
-var algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+// maxVerified bounds how many verified tokens are remembered. One costs about half a KiB.
+const maxVerified = 8192
 
 // accounts are the service accounts of a cluster that may ask.
 type accounts struct {
 	issuer, audience string
 	keys             *keys
 	entries          []account
+	// verified are tokens by their hashes, so that a worker that asks every half a minute costs no signature each time. Only
+	// tokens that the cluster signed get in.
+	verified *lru.Cache[[sha256.Size]byte, verified]
 }
 
 type account struct {
 	namespace, name string
 	grant           *Identity
+	line            int
 }
 
-func (m *mistakes) accounts(s *serviceAccounts, defaults Limits, read func(string) ([]byte, error)) *accounts {
-	if s == nil {
-		return nil
-	}
-	for _, given := range []struct{ key, value, example string }{
-		{"issuer", s.Issuer, "the cluster's --service-account-issuer, e.g. https://kubernetes.default.svc"},
-		{"audience", s.Audience, "what the pods' projected tokens are for, e.g. tiergate"},
-		{"jwks", s.JWKS, "a file, or e.g. https://kubernetes.default.svc/openid/v1/jwks"},
-	} {
-		if given.value == "" {
-			m.add(s.line, "service_accounts: %s is missing; write %s", given.key, given.example)
-		}
-	}
-	out := &accounts{issuer: s.Issuer, audience: s.Audience, keys: m.keySet(s, read)}
-	for _, e := range s.Accounts {
-		for _, pattern := range []string{e.Namespace, e.Name} {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-				m.add(e.line, "an account needs patterns of a namespace and of a name, such as inference and vllm-*; %q is none", pattern)
-			}
-		}
-		out.entries = append(out.entries, account{
-			e.Namespace, e.Name, m.identity(e.line, "serviceaccount:"+e.Namespace+"/"+e.Name, &e.grant, defaults),
-		})
-	}
-	if len(s.Accounts) == 0 {
-		m.add(s.line, "service_accounts: accounts is empty, so that no token would be taken; name some, or leave service_accounts out")
-	}
-	return out
+// verified is a token that held under some keys until some time, in seconds of Unix time.
+type verified struct {
+	identity *Identity
+	keys     *keySet
+	until    float64
 }
 
-// claims are what a Kubernetes token says of itself.
-type claims struct {
-	Issuer     string          `json:"iss"`
-	Subject    string          `json:"sub"`
-	Audience   json.RawMessage `json:"aud"`
-	Expires    float64         `json:"exp"`
-	NotBefore  float64         `json:"nbf"`
-	Kubernetes struct {
-		Namespace string `json:"namespace"`
-		Pod       struct {
-			Name string `json:"name"`
-		} `json:"pod"`
-	} `json:"kubernetes.io"`
-}
-
-// verify tells the identity of a signed token, and until when it holds.
-func (a *accounts) verify(keys *keySet, token string, now time.Time) (*Identity, time.Time, error) {
-	payload, err := jws.Verify([]byte(token), jws.WithKeySet(keys.set, jws.WithInferAlgorithmFromKey(true)))
+// holder tells whose token it is.
+func (a *accounts) holder(ctx context.Context, token string, sum [sha256.Size]byte, now time.Time) (*Identity, error) {
+	if v, known := a.verified.Get(sum); known && v.keys == a.keys.current() && float64(now.UnixMilli())/1000 < v.until {
+		return v.identity, nil
+	}
+	h, c, err := unverified(token)
+	switch {
+	case err != nil:
+		return nil, err
+	case !slices.Contains(algorithms, h.Algorithm):
+		return nil, unauthenticated("the bearer token says that it is signed with %.32q; allowed are %s", h.Algorithm,
+			strings.Join(algorithms, ", "))
+	case c.Issuer != a.issuer:
+		// This comes before the signature, so that the tokens of other clusters do not have keys fetched.
+		return nil, unauthenticated("the bearer token says that %.256q issued it; it must be of %q", c.Issuer, a.issuer)
+	}
+	set, err := a.keys.having(ctx, h.KeyID)
 	if err != nil {
-		return nil, time.Time{}, unauthenticated("the bearer token is signed by no key of the cluster's key set; see that the pod's token is of "+
-			"this cluster, %s", a.issuer)
+		return nil, err
+	}
+	return a.verify(token, sum, h, set, now)
+}
+
+func (a *accounts) verify(token string, sum [sha256.Size]byte, h header, set *keySet, now time.Time) (*Identity, error) {
+	key, known := set.byID[h.KeyID]
+	switch {
+	case !known:
+		return nil, unauthenticated("the bearer token says that it is signed with the key %.64q, which is none of the keys of %q; "+
+			"see that the pod is of that cluster", h.KeyID, a.issuer)
+	case !slices.Contains(key.algorithms, h.Algorithm):
+		return nil, unauthenticated("the bearer token says that it is signed with %.32q; the key %.64q is for %s", h.Algorithm, h.KeyID,
+			strings.Join(key.algorithms, ", "))
+	}
+	payload, err := jws.VerifyCompactFast(key.public, []byte(token), algorithm(h.Algorithm))
+	if err != nil {
+		return nil, unauthenticated("the signature of the bearer token is not that of the key %.64q", h.KeyID)
 	}
 	var c claims
 	if err := json.Unmarshal(payload, &c); err != nil {
-		return nil, time.Time{}, unauthenticated("the bearer token's claims cannot be read")
+		return nil, unauthenticated("the claims of the bearer token cannot be read")
 	}
-	namespace, name, isAccount := serviceAccount(c.Subject)
-	who := fmt.Sprintf("the token of %.200s", c.Subject)
-	expires := time.Unix(int64(c.Expires), 0)
-	switch {
-	case !isAccount:
-		return nil, expires, unauthenticated("%s is not that of a service account", who)
-	case c.Issuer != a.issuer:
-		return nil, expires, unauthenticated("%s was issued by %.200q; allowed is %q", who, c.Issuer, a.issuer)
-	case !slices.Contains(audiences(c.Audience), a.audience):
-		return nil, expires, unauthenticated("%s is for the audience %.200s; allowed is %q: project a token with that audience into the pod", who,
-			c.Audience, a.audience)
-	case c.Expires == 0:
-		return nil, expires, unauthenticated("%s never expires; only projected tokens are taken, which do", who)
-	case now.After(expires.Add(skew)):
-		return nil, expires, unauthenticated("%s expired at %s; read the token's file anew for each request", who, expires.UTC().Format(time.RFC3339))
-	case c.NotBefore > 0 && now.Before(time.Unix(int64(c.NotBefore), 0).Add(-skew)):
-		return nil, expires, unauthenticated("%s is not valid before %s; compare the clocks", who,
-			time.Unix(int64(c.NotBefore), 0).UTC().Format(time.RFC3339))
+	if c.Issuer != a.issuer {
+		return nil, unauthenticated("the bearer token was issued by %.256q; it must be of %q", c.Issuer, a.issuer)
 	}
-	identity, err := a.identity(namespace, name, c.Kubernetes.Pod.Name)
-	return identity, expires, err
+	if err := c.settle(); err != nil {
+		return nil, err
+	}
+	if err := c.check(a.audience, now); err != nil {
+		return nil, err
+	}
+	identity, err := a.identity(&c)
+	if err != nil {
+		return nil, err
+	}
+	a.verified.Add(sum, verified{identity, set, c.expires()})
+	return identity, nil
 }
 
 // identity is that of the first entry that matches.
-func (a *accounts) identity(namespace, name, pod string) (*Identity, error) {
+func (a *accounts) identity(c *claims) (*Identity, error) {
 	for _, entry := range a.entries {
-		inNamespace, _ := path.Match(entry.namespace, namespace)
-		named, _ := path.Match(entry.name, name)
+		inNamespace, _ := path.Match(entry.namespace, c.namespace)
+		named, _ := path.Match(entry.name, c.name)
 		if !inNamespace || !named {
 			continue
 		}
-		out := *entry.grant
-		out.Name = "serviceaccount:" + namespace + "/" + name
-		fill := strings.NewReplacer("{namespace}", namespace, "{name}", name, "{pod}", pod)
-		out.Tenant = fill.Replace(out.Tenant)
-		out.Engines = slices.Clone(out.Engines)
-		for i, pattern := range out.Engines {
-			if strings.Contains(pattern, "{pod}") && pod == "" {
-				return nil, unauthenticated("the token of %s is bound to no pod, and its engines depend on one; use a projected token", out.Name)
-			}
-			out.Engines[i] = fill.Replace(pattern)
+		identity, pod := *entry.grant, c.Kubernetes.Pod.Name
+		identity.Name = "serviceaccount:" + c.namespace + "/" + c.name
+		if identity.Tenant == "{namespace}" {
+			identity.Tenant = c.namespace
 		}
-		return &out, nil
+		fill := strings.NewReplacer("{namespace}", c.namespace, "{name}", c.name, "{pod}", pod)
+		identity.Engines = slices.Clone(identity.Engines)
+		for i, pattern := range identity.Engines {
+			if pod == "" && strings.Contains(pattern, "{pod}") {
+				return nil, unauthenticated("%s is bound to no pod, and its engines are named by one; use a projected token", c.who())
+			}
+			identity.Engines[i] = fill.Replace(pattern)
+		}
+		return &identity, nil
 	}
-	return nil, unauthenticated("no entry of the access file is for the service account %s/%s", namespace, name)
-}
-
-// serviceAccount takes a subject apart. Names of Kubernetes have no characters that mean something in a pattern.
-func serviceAccount(subject string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(subject, "system:serviceaccount:")
-	namespace, name, two := strings.Cut(rest, ":")
-	plain := func(s string) bool {
-		return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.'
-		})
-	}
-	return namespace, name, ok && two && plain(namespace) && plain(name)
-}
-
-func audiences(raw json.RawMessage) (list []string) {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}
-	}
-	_ = json.Unmarshal(raw, &list) // what is neither is nobody's audience
-	return list
-}
-
-// header is what a signed token says of its signature.
-type header struct {
-	Algorithm string `json:"alg"`
-	KeyID     string `json:"kid"`
-}
-
-// signedHeader reads the header of a token in the compact form; false if it is no such token.
-func signedHeader(token string) (h header, ok bool) {
-	first, rest, dotted := strings.Cut(token, ".")
-	if !dotted || strings.Count(rest, ".") != 1 {
-		return h, false
-	}
-	text, err := base64.RawURLEncoding.DecodeString(first)
-	return h, err == nil && json.Unmarshal(text, &h) == nil && h.Algorithm != ""
+	return nil, unauthenticated("%s is good, and no entry of accounts is for it; have it added to the access file", c.who())
 }

@@ -2,172 +2,145 @@ package access
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"strings"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/lestrrat-go/jwx/v3/jwa"
-	"github.com/lestrrat-go/jwx/v3/jwk"
+	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
 const (
-	// maxKeys bounds a key set. Bytes.
-	maxKeys = 1 << 20
-	// fetchTime bounds one request for a key set, and fetchPause is the least time between two for the sake of a key that is
-	// not in the set: else anybody could make this service ask as often as he likes.
+	// fetchTime bounds one request for a key set, and fetchPause is the least time between two: else anybody could make this
+	// service ask as often as he likes, by naming keys that are not there.
 	fetchTime  = 2 * time.Second
 	fetchPause = 10 * time.Second
-	// refreshAfter is when a key set is fetched again, and keepKeys how long an old one counts when that fails.
+	// refreshAfter is when a key set is fetched again, and keepKeys how long the last one counts while that fails: longer than
+	// a control plane is upgraded, shorter than a stolen key should be of use.
 	refreshAfter = 5 * time.Minute
-	keepKeys     = 24 * time.Hour
+	keepKeys     = time.Hour
 )
-
-// keySet is the public keys of a cluster at some time.
-type keySet struct {
-	set  jwk.Set
-	read time.Time
-}
 
 // keys is where a cluster's keys come from: a file, read with the access file, or a URL.
 type keys struct {
 	url, ca, token string
 	now            func() time.Time
+	log            *slog.Logger
+	// fetchTime is the constant but for tests.
+	fetchTime time.Duration
 
-	current atomic.Pointer[keySet]
-	mu      sync.Mutex // of one fetch
-	tried   time.Time
-	failure error
+	last atomic.Pointer[fetched]
+	// fetching lets one request for keys go out at once.
+	fetching sync.Mutex
+	mu       sync.Mutex // of what follows
+	counted  Count
+	tried    time.Time
+	failure  error
 }
 
-func (m *mistakes) keySet(s *serviceAccounts, read func(string) ([]byte, error)) *keys {
-	k := &keys{now: time.Now, ca: s.JWKSCA, token: s.JWKSToken}
-	if strings.Contains(s.JWKS, "://") {
-		u, err := url.Parse(s.JWKS)
-		if err != nil || u.Host == "" || u.Scheme != "https" {
-			m.add(s.line, "service_accounts: jwks: %q is no address of keys; write an https URL or a file", s.JWKS)
-		}
-		k.url = s.JWKS
-		return k
-	}
-	for _, given := range []struct{ key, value string }{{"jwks_ca", s.JWKSCA}, {"jwks_token", s.JWKSToken}} {
-		if given.value != "" {
-			m.add(s.line, "service_accounts: %s is for a URL, and jwks names a file; leave it out", given.key)
-		}
-	}
-	if s.JWKS == "" {
-		return k
-	}
-	text, err := read(s.JWKS)
-	if err == nil {
-		err = k.take(text)
-	}
-	if err != nil {
-		m.add(s.line, "service_accounts: read keys: %s", err)
-	}
-	return k
+// fetched are keys with when they were last seen.
+type fetched struct {
+	set  *keySet
+	seen time.Time
 }
 
-// take puts a key set in force.
+// current is the key set in force; nil if there is none, or if nobody has confirmed it for too long.
+func (k *keys) current() *keySet {
+	last := k.last.Load()
+	if last == nil || k.url != "" && k.now().Sub(last.seen) >= keepKeys {
+		return nil
+	}
+	return last.set
+}
+
+// take puts a key set in force. One with the same content stays the same set, and what was verified with it stays so too.
 func (k *keys) take(text []byte) error {
-	set, err := jwk.Parse(text)
+	set, err := parseKeySet(text)
 	if err != nil {
-		return errors.New("it is no JSON web key set, as /openid/v1/jwks of an API server gives it")
+		return err
 	}
-	if set.Len() == 0 {
-		return errors.New("the key set has no keys")
+	if last := k.last.Load(); last != nil && last.set.digest == set.digest {
+		set = last.set
 	}
-	for i := range set.Len() {
-		key, _ := set.Key(i)
-		if key.KeyType() == jwa.OctetSeq() {
-			return errors.New("the key set holds a shared secret; only public keys are taken")
-		}
-	}
-	k.current.Store(&keySet{set, k.now()})
+	k.last.Store(&fetched{set, k.now()})
 	return nil
 }
 
-// forToken is the key set to judge a token by. It asks again for a key that it does not know yet.
-func (k *keys) forToken(ctx context.Context, id string) (*keySet, error) {
-	set := k.current.Load()
-	if k.url == "" {
-		return set, nil
-	}
+// having gives the key set in force. If the key is not in it, the set is fetched anew first, unless that was done just now.
+func (k *keys) having(ctx context.Context, id string) (*keySet, error) {
+	set := k.current()
 	if set != nil {
-		if _, known := set.set.LookupKeyID(id); known && k.now().Sub(set.read) < keepKeys {
+		if _, known := set.byID[id]; known || k.url == "" {
 			return set, nil
 		}
 	}
-	failure := k.fetch(ctx, fetchPause)
-	set = k.current.Load()
-	if set == nil || k.now().Sub(set.read) >= keepKeys {
-		return nil, unauthenticated("the keys of the cluster are not here: %s; see whether this service reaches %s", failure, k.url)
+	// Whoever asks may hang up, and must not be able to cut off the fetch that others wait for.
+	err := k.fetch(context.WithoutCancel(ctx))
+	if set = k.current(); set != nil {
+		if _, known := set.byID[id]; known || err == nil {
+			return set, nil
+		}
 	}
-	return set, nil
+	return nil, &Error{
+		Code: v1.CodeKeysUnavailable, RetryAfter: fetchPause,
+		Detail: "the keys that service account tokens are verified with cannot be fetched; ask again, or see the log of this service",
+	}
 }
 
-// fetch gets the key set, unless that was tried within the pause, and says how the last try failed.
-func (k *keys) fetch(ctx context.Context, pause time.Duration) error {
+// due tells whether it is time to fetch the keys again.
+func (k *keys) due() bool {
+	last := k.last.Load()
+	return k.url != "" && (last == nil || k.now().Sub(last.seen) >= refreshAfter)
+}
+
+// fetch gets the key set, unless that was tried within the pause, and tells how the last try ended.
+func (k *keys) fetch(ctx context.Context) error {
+	k.fetching.Lock()
+	defer k.fetching.Unlock()
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.tried.IsZero() && k.now().Sub(k.tried) < pause {
-		return k.failure
+	tried, failure := k.tried, k.failure
+	k.mu.Unlock()
+	if !tried.IsZero() && k.now().Sub(tried) < fetchPause {
+		return failure
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, k.fetchTime)
 	defer cancel()
 	text, err := k.get(ctx)
 	if err == nil {
 		err = k.take(text)
 	}
-	k.tried, k.failure = k.now(), err
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it took more than %s: %w", k.fetchTime, err)
+	}
+	k.note(err)
 	return err
 }
 
-// get reads the CA and the token anew, since both are rotated.
-func (k *keys) get(ctx context.Context) ([]byte, error) {
-	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
-	if k.ca != "" {
-		text, err := readFile(k.ca)
-		if err != nil {
-			return nil, fmt.Errorf("read CA: %w", err)
+// note keeps how a fetch ended, and logs it unless the one before ended likewise.
+func (k *keys) note(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.failure
+	k.tried, k.failure = k.now(), err
+	switch {
+	case err == nil:
+		k.counted.Successes++
+		k.counted.LastSuccess = k.tried
+		if before != nil {
+			k.log.Info("the keys of service accounts can be fetched again", "url", k.url)
 		}
-		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("read CA: %s has no certificate in PEM", k.ca)
+	default:
+		k.counted.Failures++
+		if before == nil || before.Error() != err.Error() {
+			k.log.Warn("the keys of service accounts cannot be fetched; the last ones count for an hour", "url", k.url, "error", err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
-	if err != nil {
-		return nil, err
-	}
-	if k.token != "" {
-		text, err := readFile(k.token)
-		if err != nil {
-			return nil, fmt.Errorf("read token: %w", err)
-		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(text)))
-	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("it redirects, and the token is for nobody else")
-	}}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", k.url, response.Status)
-	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxKeys+1))
-	if err == nil && len(text) > maxKeys {
-		err = fmt.Errorf("the key set has more than %d bytes", maxKeys)
-	}
-	return text, err
+}
+
+func (k *keys) count() Count {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.counted
 }

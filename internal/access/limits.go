@@ -1,6 +1,7 @@
 package access
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -12,35 +13,46 @@ import (
 
 // limits are Limits as they stand in a file; what is not given comes from the file's own, and else is no limit.
 type limits struct {
+	Line              int      `yaml:"-"`
 	RequestsPerSecond *float64 `yaml:"requests_per_second"`
 	Burst             *int     `yaml:"burst"`
-	MaxBody           string   `yaml:"max_body"`
+	MaxBody           *string  `yaml:"max_body"`
 }
+
+// The bounds keep the time until a bucket has room within what Retry-After can say.
+const (
+	leastRate = 0.001
+	mostRate  = 1e6
+	mostBurst = 1e6
+)
 
 // within judges limits and fills in the defaults.
 func (l *limits) within(m *mistakes, line int, defaults Limits) Limits {
 	out := defaults
 	if l.RequestsPerSecond != nil {
-		if *l.RequestsPerSecond <= 0 {
-			m.add(line, "limits: requests_per_second is %g; it must be more than 0", *l.RequestsPerSecond)
-		}
 		out.RequestsPerSecond = *l.RequestsPerSecond
+		if out.RequestsPerSecond < leastRate || out.RequestsPerSecond > mostRate {
+			m.add(line, "requests_per_second is %g; allowed are %g to %g", out.RequestsPerSecond, leastRate, mostRate)
+		}
 	}
 	if l.Burst != nil {
-		if *l.Burst < 1 {
-			m.add(line, "limits: burst is %d; at least one request must get through", *l.Burst)
-		}
 		out.Burst = *l.Burst
+		if out.Burst < 1 || out.Burst > mostBurst {
+			m.add(line, "burst is %d; allowed are 1 to %g", out.Burst, mostBurst)
+		}
+		if out.RequestsPerSecond == 0 {
+			m.add(line, "burst is how much of requests_per_second may come at once, and that is missing; give both, or leave it out")
+		}
 	}
-	if l.MaxBody != "" {
+	if l.MaxBody != nil {
 		var size config.Bytes
-		if err := size.UnmarshalText([]byte(l.MaxBody)); err != nil || size <= 0 {
-			m.add(line, "limits: max_body: %q is no size; write bytes or a unit of KiB, MiB or GiB, e.g. 1MiB", l.MaxBody)
+		if err := size.UnmarshalText([]byte(*l.MaxBody)); err != nil || size <= 0 {
+			m.add(line, "max_body is no size; write bytes or a unit of KiB, MiB or GiB, e.g. 1MiB")
 		}
 		out.MaxBody = int64(size)
 	}
 	if out.RequestsPerSecond > 0 && out.Burst == 0 {
-		out.Burst = max(1, int(out.RequestsPerSecond))
+		out.Burst = int(math.Ceil(out.RequestsPerSecond))
 	}
 	return out
 }
@@ -78,12 +90,14 @@ func (b *buckets) take(i *Identity, now time.Time) error {
 		one = &bucket{left: burst, last: now}
 		b.byName.Add(i.Name, one)
 	}
-	one.left = min(burst, one.left+rate*now.Sub(one.last).Seconds())
-	one.last = now
+	// Two requests may come here in another order than they looked at the clock.
+	if passed := now.Sub(one.last); passed > 0 {
+		one.left = min(burst, one.left+rate*passed.Seconds())
+		one.last = now
+	}
 	if one.left < 1 {
-		wait := time.Duration((1 - one.left) / rate * float64(time.Second))
 		return &Error{
-			Code: v1.CodeRateLimited, RetryAfter: wait,
+			Code: v1.CodeRateLimited, RetryAfter: time.Duration(math.Ceil((1 - one.left) / rate * float64(time.Second))),
 			Detail: i.Name + " asks more often than its limits allow; ask again after Retry-After, or have its limits raised",
 		}
 	}

@@ -4,71 +4,83 @@ import (
 	"context"
 	"fmt"
 	"net"
-
-	"golang.org/x/sys/unix"
+	"strconv"
 )
+
+// credentials are the user and the group of a process, in this process's user namespace.
+type credentials struct{ uid, gid uint32 }
 
 // peers are users and groups that connect to a unix socket.
 type peers []peer
 
 type peer struct {
 	uid, gid *uint32
-	identity *Identity
+	grant    *Identity
+	line     int
 }
 
-func (p peers) find(c *unix.Ucred) (*Identity, error) {
-	for _, entry := range p {
-		if (entry.uid == nil || *entry.uid == c.Uid) && (entry.gid == nil || *entry.gid == c.Gid) {
-			return entry.identity, nil
+// find takes the first entry that matches. The identity has the user's number, also where an entry is for a group.
+func (p peers) find(c *credentials) (*Identity, error) {
+	for i := range p {
+		if (p[i].uid == nil || *p[i].uid == c.uid) && (p[i].gid == nil || *p[i].gid == c.gid) {
+			identity := *p[i].grant
+			identity.Name = "uid:" + strconv.FormatUint(uint64(c.uid), 10)
+			return &identity, nil
 		}
 	}
-	return nil, unauthenticated("the process on the other end of the unix socket has uid %d and gid %d, which no entry of unix_peers "+
-		"has; send a bearer token, or have them named in the access file", c.Uid, c.Gid)
+	return nil, unauthenticated("the process at the other end of the unix socket has uid %d and gid %d, and no entry of unix_peers "+
+		"does; have it added to the access file", c.uid, c.gid)
 }
 
 func (m *mistakes) peers(entries []peerEntry, defaults Limits) (out peers) {
-	for _, e := range entries {
-		name := ""
-		switch {
-		case e.UID != nil && e.GID != nil:
-			name = fmt.Sprintf("uid:%d,gid:%d", *e.UID, *e.GID)
-		case e.UID != nil:
-			name = fmt.Sprintf("uid:%d", *e.UID)
-		case e.GID != nil:
-			name = fmt.Sprintf("gid:%d", *e.GID)
-		default:
-			m.add(e.line, "a unix peer needs a uid, a gid or both")
+	for i := range entries {
+		e := &entries[i]
+		who := "unix peer"
+		if e.UID != nil {
+			who += fmt.Sprintf(" with uid %d", *e.UID)
 		}
-		out = append(out, peer{e.UID, e.GID, m.identity(e.line, name, &e.grant, defaults)})
+		if e.GID != nil {
+			who += fmt.Sprintf(" with gid %d", *e.GID)
+		}
+		if e.UID == nil && e.GID == nil {
+			m.add(e.Line, "a unix peer has neither uid nor gid, so that it could be anybody; give one or both")
+		}
+		for _, earlier := range out {
+			if same(earlier.uid, e.UID) && same(earlier.gid, e.GID) {
+				m.add(e.Line, "%s is never reached, since the entry in line %d matches the same and comes first; put this one before it",
+					who, earlier.line)
+				break
+			}
+		}
+		m.noPlaceholders(who, &e.grant)
+		out = append(out, peer{e.UID, e.GID, m.identity(who, "", &e.grant, defaults), e.Line})
 	}
 	return out
 }
 
+// same tells whether an earlier entry matches whatever a later one does, in one of the two numbers.
+func same(earlier, later *uint32) bool {
+	return earlier == nil || later != nil && *earlier == *later
+}
+
 type peerKey struct{}
 
-// ConnContext keeps what the kernel says of the process on the other end of a unix socket, for Identify. It is for
-// http.Server.
+// ConnContext keeps what the kernel says of the process that connected to a unix socket, for Identify. It is for
+// http.Server; a connection that wraps another one must have NetConn, as those of crypto/tls do.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	for {
-		wrapped, ok := conn.(interface{ NetConn() net.Conn })
-		if !ok {
+		wrapper, wraps := conn.(interface{ NetConn() net.Conn })
+		if !wraps {
 			break
 		}
-		conn = wrapped.NetConn()
+		conn = wrapper.NetConn()
 	}
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
+	socket, isSocket := conn.(*net.UnixConn)
+	if !isSocket {
 		return ctx
 	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return ctx
+	if c := peerOf(socket); c != nil {
+		return context.WithValue(ctx, peerKey{}, c)
 	}
-	var credentials *unix.Ucred
-	if raw.Control(func(fd uintptr) {
-		credentials, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}) != nil || err != nil {
-		return ctx
-	}
-	return context.WithValue(ctx, peerKey{}, credentials)
+	return ctx
 }

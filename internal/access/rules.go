@@ -1,101 +1,58 @@
 package access
 
 import (
-	"context"
 	"crypto/sha256"
+	"fmt"
+	"log/slog"
 	"strings"
-	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // rules are an access file that was read, immutable but for the keys of a cluster.
 type rules struct {
 	// digest is over the file and those that it names.
-	digest       [32]byte
+	digest       [sha256.Size]byte
 	tokens       tokens
 	accounts     *accounts
 	certificates certificates
 	peers        peers
-	// remembered are signed tokens that were verified, by their hashes, so that a worker that asks every half a minute costs no
-	// signature each time.
-	remembered *lru.Cache[[sha256.Size]byte, verified]
 }
 
-type verified struct {
-	identity *Identity
-	until    time.Time
-}
-
-// load reads an access file and what it names. Keys that were fetched from where the old rules have them are kept.
-func load(name string, old *rules) (*rules, error) {
+// load reads an access file and what it names. The digest is that of what was read, also where it is wrong.
+func load(name string, log *slog.Logger) (*rules, [sha256.Size]byte, error) {
+	files := newSources(name)
 	text, err := readFile(name)
+	files.note(err == nil, text)
 	if err != nil {
-		return nil, err
+		return nil, files.digest(), fmt.Errorf("read access file: %w", err)
 	}
-	sum := sha256.New()
-	sum.Write(text)
-	read := func(name string) ([]byte, error) {
-		content, err := readFile(name)
-		part := sha256.Sum256(content)
-		sum.Write(part[:])
-		return content, err
-	}
-	m := &mistakes{name: name}
-	r := &rules{}
-	r.remembered, _ = lru.New[[sha256.Size]byte, verified](maxRemembered) // it only refuses sizes below 1
+	m, r := &mistakes{name: name}, &rules{}
 	if f := decode(m, text); f != nil {
-		defaults := f.Limits.within(m, 1, Limits{})
-		r.tokens = m.tokens(f.Tokens, defaults, read)
-		r.accounts = m.accounts(f.ServiceAccounts, defaults, read)
+		defaults := f.Limits.within(m, f.Limits.Line, Limits{})
+		r.tokens = m.tokens(f.Tokens, defaults, files)
+		r.accounts = m.accounts(f.ServiceAccounts, defaults, files)
+		if r.accounts != nil {
+			r.accounts.keys.log = log
+		}
 		r.certificates = m.certificates(f.Certificates, defaults)
 		r.peers = m.peers(f.UnixPeers, defaults)
-		if len(m.list) == 0 && len(r.tokens)+len(r.certificates)+len(r.peers) == 0 && r.accounts == nil {
-			m.add(1, "it names nobody, so that nobody could ask anything; name tokens, service_accounts, certificates or unix_peers")
+		if len(m.list) == 0 && r.kinds() == nil {
+			m.add(1, "nobody is named, so that nobody could ask anything; add tokens, service_accounts, certificates or unix_peers")
 		}
 	}
-	sum.Sum(r.digest[:0])
-	if old != nil && old.accounts != nil && r.accounts != nil {
-		if a, b := r.accounts.keys, old.accounts.keys; a.url != "" && a.url == b.url && a.ca == b.ca && a.token == b.token {
-			r.accounts.keys = b
-		}
-	}
+	r.digest = files.digest()
 	if err := m.err(); err != nil {
-		return nil, err
+		return nil, r.digest, err
 	}
-	return r, nil
+	return r, r.digest, nil
 }
 
-// verified tells who a signed token is of.
-func (r *rules) verified(ctx context.Context, token string, h header, now time.Time) (*Identity, error) {
-	sum := sha256.Sum256([]byte(token))
-	if v, known := r.remembered.Get(sum); known && now.Before(v.until) {
-		return v.identity, nil
-	}
-	keys, err := r.accounts.keys.forToken(ctx, h.KeyID)
-	if err != nil {
-		return nil, err
-	}
-	identity, expires, err := r.accounts.verify(keys, token, now)
-	if err != nil {
-		return nil, err
-	}
-	until := now.Add(rememberFor)
-	if expires.Before(until) {
-		until = expires
-	}
-	r.remembered.Add(sum, verified{identity, until})
-	return identity, nil
-}
-
-// taken says what credentials are taken.
-func (r *rules) taken() string {
-	var kinds []string
+// kinds are the credentials that are taken, as a client may read them.
+func (r *rules) kinds() (kinds []string) {
 	if len(r.tokens) > 0 {
-		kinds = append(kinds, "a bearer token of the access file")
+		kinds = append(kinds, "a bearer token that the access file names")
 	}
 	if r.accounts != nil {
-		kinds = append(kinds, "a service account's token for the audience "+r.accounts.audience)
+		kinds = append(kinds, fmt.Sprintf("a service account's bearer token for the audience %q", r.accounts.audience))
 	}
 	if len(r.certificates) > 0 {
 		kinds = append(kinds, "a client certificate")
@@ -103,5 +60,7 @@ func (r *rules) taken() string {
 	if len(r.peers) > 0 {
 		kinds = append(kinds, "a unix socket")
 	}
-	return "taken are " + strings.Join(kinds, ", ")
+	return kinds
 }
+
+func (r *rules) taken() string { return "taken are: " + strings.Join(r.kinds(), "; ") }

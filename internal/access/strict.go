@@ -5,96 +5,160 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
-	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tiergate/tiergate/topology"
 )
 
-// decode reads a file strictly: unknown and repeated keys are mistakes, since a misspelt limit would else be none.
+// decode reads a file strictly: unknown, repeated and empty keys are mistakes, since a misspelt limit would else be none.
+// None of these mistakes quotes a value: it could be a token in the wrong place.
 func decode(m *mistakes, text []byte) *file {
 	var document, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		m.add(1, "it is empty, so that nobody could ask anything; name tokens, service_accounts, certificates or unix_peers")
-		return nil
+		return new(file)
 	case err != nil:
-		m.list = append(m.list, fmt.Errorf("%s: %s", m.name, strings.TrimPrefix(err.Error(), "yaml: ")))
+		m.add(syntax(err))
 		return nil
 	case !errors.Is(decoder.Decode(&second), io.EOF):
 		m.add(1, "an access file is one YAML document; remove what follows the first")
 		return nil
 	}
-	m.keys(document.Content[0], reflect.TypeFor[file]())
-	f := new(file)
-	var wrong *yaml.TypeError
-	switch err := document.Decode(f); {
-	case errors.As(err, &wrong):
-		for _, text := range wrong.Errors {
-			m.list = append(m.list, fmt.Errorf("%s: %s", m.name, text))
-		}
-	case err != nil:
-		m.list = append(m.list, fmt.Errorf("%s: %s", m.name, strings.TrimPrefix(err.Error(), "yaml: ")))
+	f, root := new(file), document.Content[0]
+	if isNull(root) {
+		return f
 	}
+	m.fill(root, reflect.ValueOf(f).Elem(), "an access file")
 	return f
 }
 
-// keys finds keys that no field has.
-func (m *mistakes) keys(n *yaml.Node, t reflect.Type) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// syntax tells where the YAML is broken, and how unless that quotes the file.
+func syntax(err error) (int, string) {
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if n, _ := fmt.Sscanf(text, "line %d:", &line); n == 1 {
+		_, text, _ = strings.Cut(text, ": ")
 	}
-	switch {
+	if strings.ContainsAny(text, "'`\"") {
+		text = "it cannot be read"
+	}
+	return line, "this is no YAML: " + text
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// fill sets a value from a node, which stands under a key.
+func (m *mistakes) fill(n *yaml.Node, v reflect.Value, key string) {
+	switch kind := v.Kind(); {
 	case n.Kind == yaml.AliasNode:
-		m.keys(n.Alias, t)
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
-		for _, element := range n.Content {
-			m.keys(element, t.Elem())
+		m.add(n.Line, "%s: aliases are not followed; write it out", key)
+	case isNull(n):
+		m.add(n.Line, "%s: there is no value; give one, or leave the key out", key)
+	case kind == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		m.fill(n, v.Elem(), key)
+	case kind == reflect.Struct && n.Kind == yaml.MappingNode:
+		m.mapping(n, v)
+	case kind == reflect.Struct:
+		m.add(n.Line, "%s: want a mapping with %s", key, strings.Join(keysOf(v.Type()), ", "))
+	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		for i, element := range n.Content {
+			m.fill(element, v.Index(i), key)
 		}
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
-		fields := fieldsOf(t)
-		for i := 0; i < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if field, known := fields[key.Value]; known {
-				m.keys(n.Content[i+1], field)
-			} else {
-				m.add(key.Line, "unknown key %q; %s", key.Value, suggest(key.Value, fields))
-			}
+	case kind == reflect.Slice:
+		m.add(n.Line, "%s: want a list", key)
+	case n.Kind != yaml.ScalarNode:
+		m.add(n.Line, "%s: want a single value", key)
+	default:
+		if wanted := scalar(n.Value, v); wanted != "" {
+			m.add(n.Line, "%s: want %s", key, wanted)
 		}
 	}
 }
 
-// fieldsOf has the types of the fields by their keys, those of embedded structs too.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for field := range t.Fields() {
-		tag := field.Tag.Get("yaml")
+func (m *mistakes) mapping(n *yaml.Node, v reflect.Value) {
+	if line := v.FieldByName("Line"); line.IsValid() {
+		line.SetInt(int64(n.Line))
+	}
+	seen := map[string]bool{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		field := fieldOf(v, key.Value)
 		switch {
-		case tag == ",inline":
-			for key, inner := range fieldsOf(field.Type) {
-				fields[key] = inner
-			}
-		case tag != "":
-			fields[tag] = field.Type
+		case !field.IsValid():
+			m.add(key.Line, "unknown key %.64q; %s", key.Value, suggest(key.Value, keysOf(v.Type())))
+		case seen[key.Value]:
+			m.add(key.Line, "key %q is given twice; keep one", key.Value)
+		default:
+			m.fill(n.Content[i+1], field, key.Value)
 		}
+		seen[key.Value] = true
 	}
-	return fields
 }
 
-func suggest(key string, fields map[string]reflect.Type) string {
-	var known []string
-	best, least := "", 1+len(key)/4
-	for name := range fields {
-		known = append(known, name)
-		if d := levenshtein.ComputeDistance(key, name); d <= least {
-			best, least = name, d
+// scalar sets a single value, or says what is wanted.
+func scalar(text string, v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Float64:
+		number, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+			return "a number"
+		}
+		v.SetFloat(number)
+	case reflect.Int:
+		number, err := strconv.Atoi(text)
+		if err != nil {
+			return "a whole number"
+		}
+		v.SetInt(int64(number))
+	case reflect.Uint32:
+		// YAML reads 010 as 8, most people as 10.
+		number, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || strconv.FormatUint(number, 10) != text {
+			return "a number from 0 to 4294967295, in decimal digits"
+		}
+		v.SetUint(number)
+	}
+	return ""
+}
+
+// fieldOf is the field of a key, also in an embedded struct.
+func fieldOf(v reflect.Value, key string) reflect.Value {
+	for field, value := range v.Fields() {
+		if field.Anonymous {
+			if inner := fieldOf(value, key); inner.IsValid() {
+				return inner
+			}
+		} else if field.Tag.Get("yaml") == key && key != "-" {
+			return value
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+	return reflect.Value{}
+}
+
+func keysOf(t reflect.Type) (keys []string) {
+	for field := range t.Fields() {
+		if key := field.Tag.Get("yaml"); field.Anonymous {
+			keys = append(keys, keysOf(field.Type)...)
+		} else if key != "-" {
+			keys = append(keys, key)
+		}
 	}
-	return "known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+	return keys
+}
+
+// suggest names the nearest of what is known, or else all.
+func suggest(name string, known []string) string {
+	if near := topology.Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "known are " + strings.Join(known, ", ")
 }

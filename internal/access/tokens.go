@@ -5,25 +5,25 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 )
 
-// leastToken is what a token needs so as not to be guessed. Bytes.
+// leastToken is what a token needs so as not to be guessed, as far as that can be told: of a hash it cannot. Bytes.
 const leastToken = 16
 
-// tokens are opaque bearer tokens by their hashes.
+// tokens are opaque bearer tokens by their hashes. The tokens themselves are kept nowhere.
 type tokens []hashed
 
 type hashed struct {
 	sum      [sha256.Size]byte
 	identity *Identity
+	line     int
 }
 
 // find compares with every entry in the same time, so that how long it takes tells nothing of any token.
-func (t tokens) find(token string) *Identity {
-	sum := sha256.Sum256([]byte(token))
+func (t tokens) find(sum *[sha256.Size]byte) *Identity {
 	found := -1
 	for i := range t {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t[i].sum[:]), i, found)
@@ -34,63 +34,79 @@ func (t tokens) find(token string) *Identity {
 	return t[found].identity
 }
 
-// tokens judges the entries. Files that hold tokens are read with read, which notes what they held.
-func (m *mistakes) tokens(entries []tokenEntry, defaults Limits, read func(string) ([]byte, error)) (out tokens) {
+func (m *mistakes) tokens(entries []tokenEntry, defaults Limits, files *sources) (out tokens) {
 	names := map[string]int{}
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
+		who := fmt.Sprintf("token %.64q", e.Name)
 		if first, taken := names[e.Name]; taken {
-			m.add(e.line, "token %q: line %d names one so already; logs must tell them apart", e.Name, first)
+			m.add(e.Line, "%s: the entry in line %d has that name already, and logs must tell them apart", who, first)
+		} else if !isName(e.Name) {
+			m.add(e.Line, "%s: name must have 1 to %d letters, digits, dots, dashes and underscores; logs tell by it who asked", who, maxName)
 		}
-		names[e.Name] = e.line
-		if e.Name == "" {
-			m.add(e.line, "a token has no name; give it one, under which logs tell who asked")
-		}
-		sum, err := e.sum(read)
+		names[e.Name] = e.Line
+		identity := m.identity(who, "token:"+e.Name, &e.grant, defaults)
+		m.noPlaceholders(who, &e.grant)
+		sum, err := e.sum(files)
 		if err != nil {
-			m.add(e.line, "token %q: %s", e.Name, err)
+			m.add(e.Line, "%s: %s", who, err)
 			continue
 		}
-		if i := slices.IndexFunc(out, func(h hashed) bool { return h.sum == sum }); i >= 0 {
-			m.add(e.line, "token %q: it is the token of %s too; who shows it could be either", e.Name, out[i].identity.Name)
+		if same := slices.IndexFunc(out, func(h hashed) bool { return h.sum == sum }); same >= 0 {
+			m.add(e.Line, "%s: the entry in line %d has the same token, and who shows it could be either; make one for each",
+				who, out[same].line)
 		}
-		out = append(out, hashed{sum, m.identity(e.line, "token:"+e.Name, &e.grant, defaults)})
+		out = append(out, hashed{sum, identity, e.Line})
 	}
 	return out
 }
 
-func (e *tokenEntry) sum(read func(string) ([]byte, error)) (sum [sha256.Size]byte, err error) {
-	if (e.SHA256 == "") == (e.File == "") {
-		return sum, fmt.Errorf("give either sha256, the hash of the token, or file, where the token is")
-	}
-	if e.File == "" {
-		n, err := hex.Decode(sum[:], []byte(e.SHA256))
-		if err != nil || n != len(sum) {
-			return sum, fmt.Errorf("sha256 must be the 64 hexadecimal digits of the token's hash, as `sha256sum` prints them")
-		}
-		return sum, nil
-	}
-	text, err := read(e.File)
-	if err != nil {
-		return sum, fmt.Errorf("read token: %w", err)
-	}
-	token := bytes.TrimSpace(text)
-	if len(token) < leastToken {
-		return sum, fmt.Errorf("the token in %s has %d bytes; at least %d are needed, e.g. from `openssl rand -hex 32`",
-			e.File, len(token), leastToken)
-	}
-	return sha256.Sum256(token), nil
+func isName(name string) bool {
+	return name != "" && len(name) <= maxName && !bytes.ContainsFunc([]byte(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
+	})
 }
 
-// maxSecret bounds files with tokens and keys. Bytes.
-const maxSecret = 1 << 20
+var (
+	errHashOrFile = errors.New("give one of sha256, the hash of the token, and file, where the token is")
+	errHash       = errors.New("sha256 is not 64 hexadecimal digits; print them with `printf %s TOKEN | sha256sum`")
+	errHashEmpty  = errors.New("sha256 is that of no token at all; hash the token itself, without a line break")
+	errCharacters = errors.New("the token in its file has characters that no header can have; use letters, digits and -._~+/=")
+)
 
-func readFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
+func (e *tokenEntry) sum(files *sources) (sum [sha256.Size]byte, err error) {
+	if (e.SHA256 == "") == (e.File == "") {
+		return sum, errHashOrFile
+	}
+	if e.File != "" {
+		return fileSum(e.File, files)
+	}
+	if len(e.SHA256) != hex.EncodedLen(len(sum)) {
+		return sum, errHash
+	}
+	if _, err := hex.Decode(sum[:], []byte(e.SHA256)); err != nil {
+		return sum, errHash
+	}
+	if sum == sha256.Sum256(nil) || sum == sha256.Sum256([]byte("\n")) {
+		return sum, errHashEmpty
+	}
+	return sum, nil
+}
+
+func fileSum(name string, files *sources) (sum [sha256.Size]byte, err error) {
+	text, err := files.read(name)
 	if err != nil {
-		return nil, err
+		return sum, fmt.Errorf("read its token: %w", err)
 	}
-	if info.Size() > maxSecret {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), maxSecret)
+	token := bytes.TrimSpace(text)
+	switch {
+	case len(token) < leastToken:
+		return sum, fmt.Errorf("the token in its file has %d bytes; at least %d are needed, e.g. from `openssl rand -hex 32`",
+			len(token), leastToken)
+	case len(token) > maxToken:
+		return sum, fmt.Errorf("the token in its file has %d bytes; at most %d are looked at", len(token), maxToken)
+	case !printable(string(token)):
+		return sum, errCharacters
 	}
-	return os.ReadFile(name)
+	return sha256.Sum256(token), nil
 }
