@@ -17,6 +17,7 @@ import (
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/lookback"
 	"github.com/tiergate/tiergate/internal/rendezvous"
+	"github.com/tiergate/tiergate/internal/rollout"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -35,6 +36,9 @@ type Options struct {
 	Decisions *decisionlog.Log
 	// Access tells who asks; nil lets everybody who can connect ask what no administrator is needed for. The server runs it.
 	Access *access.Guard
+	// Policies keep Engine at what its sources say, and take what administrators send; nil leaves it as it is. The server does
+	// not run them.
+	Policies *rollout.Rollout
 	// Shadow is a candidate policy that is tried on every launch, without effect; nil tries none. The server does not close it.
 	Shadow *policy.Engine
 }
@@ -51,6 +55,7 @@ type Server struct {
 	metrics           *metrics
 	decisions         *decisionlog.Log
 	access            *access.Guard
+	policies          *rollout.Rollout
 	shadow            *lookback.Shadow
 	routes            []*route
 	heartbeat         time.Duration
@@ -77,7 +82,7 @@ func New(opts Options) (*Server, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
-	s.decisions, s.access = opts.Decisions, opts.Access
+	s.decisions, s.access, s.policies = opts.Decisions, opts.Access, opts.Policies
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
 	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)

@@ -44,8 +44,17 @@ func (e *Engine) DecideAt(ctx context.Context, stage string, launch *v1.Launch) 
 // DecideAsOf judges a launch as DecideAt would have at that time: what was decided once is decided again with its own
 // input.now, so that it has the same digest.
 func (e *Engine) DecideAsOf(ctx context.Context, now time.Time, stage string, launch *v1.Launch) (Decision, error) {
+	s, err := e.acquire()
+	if err != nil {
+		return Decision{}, err
+	}
+	defer s.release(context.Background()) //nolint:errcheck // as in Info
+	return s.decide(ctx, now, stage, launch)
+}
+
+func (s *snapshot) decide(ctx context.Context, now time.Time, stage string, launch *v1.Launch) (Decision, error) {
 	var d Decision
-	err := e.folded(now, stage, launch, func(s *snapshot, w *work) error {
+	err := s.folded(now, stage, launch, func(w *work) error {
 		copy(w.keyed, s.digest[:])
 		key := sha256.Sum256(w.keyed)
 		if known, ok := s.verdicts.get(key); ok {
@@ -131,12 +140,17 @@ func (e *Engine) folded(now time.Time, stage string, launch *v1.Launch, use func
 		return err
 	}
 	defer s.release(context.Background()) //nolint:errcheck // as in Info
+	return s.folded(now, stage, launch, func(w *work) error { return use(s, w) })
+}
+
+// folded calls use with the facts of a launch.
+func (s *snapshot) folded(now time.Time, stage string, launch *v1.Launch, use func(*work) error) error {
 	w := works.Get().(*work)
 	defer works.Put(w)
 	if err := w.fold(stage, launch, s.needs, now); err != nil {
 		return err
 	}
-	return use(s, w)
+	return use(w)
 }
 
 // evaluate leaves the result of an entry point over the facts in w.

@@ -109,18 +109,11 @@ func start(ctx context.Context, opts Options, cacheDir string) (*Engine, error) 
 // Swap replaces the revision by one built from the shipped rules, sources and data. The new one is complete before any
 // evaluation sees it; on an error the old one stays. Evaluations under way end on the revision that they began with.
 func (e *Engine) Swap(ctx context.Context, sources []Source, data []byte) error {
-	src, err := read(sources, data, e.opts.DataName)
+	c, err := e.Prepare(ctx, sources, data)
 	if err != nil {
 		return err
 	}
-	s, err := build(ctx, e.host, src, e.opts)
-	if err != nil {
-		return err
-	}
-	if old := e.current.Swap(s); old != nil {
-		return old.release(ctx)
-	}
-	return nil
+	return errors.Join(e.Activate(ctx, c), c.Close(ctx))
 }
 
 // Close ends the engine after the evaluations under way.
@@ -161,5 +154,9 @@ func (e *Engine) Info() (Info, error) {
 		return Info{}, err
 	}
 	defer s.release(context.Background()) //nolint:errcheck // freeing has no failure that a reader could act on
-	return Info{s.revision, digestText(s.digest), withExpiry(s.checks, e.opts.Now()), s.entrypoints}, nil
+	return s.info(e.opts.Now()), nil
+}
+
+func (s *snapshot) info(now time.Time) Info {
+	return Info{s.revision, digestText(s.digest), withExpiry(s.checks, now), s.entrypoints}
 }

@@ -26,6 +26,8 @@ type Settings struct {
 	// Features lists the engine versions for which the site relies on a feature, by its name: mirror.
 	Features    map[string][]string `json:"features"`
 	DecisionLog LogSettings         `json:"decision_log"`
+	// AcceptFlips names stored launches whose verdicts this revision may change, each as FILE=OUTCOME.
+	AcceptFlips []string `json:"accept_flips"`
 }
 
 // Waiver accepts the failure of a check for some engines until a date: it turns a deny into a warn.
@@ -69,13 +71,27 @@ func applySettings(src *files, checks []*Check) error {
 	a.enforce(s.Enforcement)
 	a.disable(s.Disabled)
 	a.waive(s.Waivers)
-	src.mask = a.mask(s.DecisionLog)
+	src.mask, src.acceptFlips = a.mask(s.DecisionLog), s.AcceptFlips
+	for _, flip := range s.AcceptFlips {
+		if err := CheckFlip(flip); err != nil {
+			a.refuse("data.settings.accept_flips: %s", err)
+		}
+	}
 	for _, feature := range slices.Sorted(maps.Keys(s.Features)) {
 		if feature != "mirror" {
 			a.refuse("data.settings.features.%s: the only feature is mirror", feature)
 		}
 	}
 	return locate(a.errs, src.settings)
+}
+
+// CheckFlip says what is wrong with the name of an accepted flip.
+func CheckFlip(flip string) error {
+	file, outcome, _ := strings.Cut(flip, "=")
+	if file == "" || !slices.Contains([]string{v1.Allow, v1.Deny, v1.Unknown}, outcome) {
+		return fmt.Errorf("%q names no flip; write a stored launch's file and the new outcome of its verdict, e.g. fleet-a.yaml=deny", flip)
+	}
+	return nil
 }
 
 // locate gives errors in settings the file that they come from, which their messages tell.
@@ -91,7 +107,7 @@ func locate(errs Errors, files map[string]string) error {
 
 var (
 	settingNames = []string{
-		"enforcement", "disabled", "waivers", "features", "id", "owner", "reason", "check", "engine", "expires", "accept_corruption", "decision_log", "mask",
+		"enforcement", "disabled", "waivers", "features", "id", "owner", "reason", "check", "engine", "expires", "accept_corruption", "decision_log", "mask", "accept_flips",
 	}
 	settingForms = map[reflect.Kind]string{
 		reflect.Map: "an object", reflect.Struct: "an object", reflect.Slice: "a list", reflect.String: "a text",

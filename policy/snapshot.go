@@ -31,6 +31,7 @@ type snapshot struct {
 	entrypoints []string
 	rules       func() map[string]place // by path, e.g. data.tiergate.verdict
 	mask        []string                // what decision logs must not have
+	acceptFlips []string
 
 	verdicts        *known
 	pool            *host.Pool
@@ -64,7 +65,7 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	s := &snapshot{
 		checks: p.checks, needs: factNeeds(p.checks), entrypoints: entrypoints, rules: sync.OnceValue(p.places),
 		module: module, pool: host.NewPool(module, opts.Instances), verdicts: newKnown(opts.Verdicts),
-		mask: src.mask,
+		mask: src.mask, acceptFlips: src.acceptFlips,
 	}
 	s.verdict, _ = module.Entrypoint(Verdict)
 	s.broken, _ = module.Entrypoint(brokenPath)

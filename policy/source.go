@@ -34,7 +34,9 @@ type file struct {
 // files are the read sources.
 type files struct {
 	// mask is what the settings want erased from decision logs.
-	mask    []string
+	mask []string
+	// acceptFlips are the stored launches whose verdicts may flip.
+	acceptFlips []string
 	modules []file
 	tests   []file
 	data    map[string]any
@@ -90,9 +92,16 @@ func (f *files) readSource(s Source, builtIn bool) error {
 	return nil
 }
 
+// IsSource tells whether a file of a Source counts.
+func IsSource(name string) bool { return path.Ext(name) == ".rego" || isData(name) }
+
+func isData(name string) bool {
+	base := path.Base(name)
+	return base == "data.json" || base == "data.yaml" || base == "data.yml"
+}
+
 func (f *files) readFile(s Source, p string, builtIn bool) error {
-	isData := path.Base(p) == "data.json" || path.Base(p) == "data.yaml" || path.Base(p) == "data.yml"
-	if !isData && path.Ext(p) != ".rego" {
+	if !IsSource(p) {
 		return nil
 	}
 	text, err := fs.ReadFile(s.FS, p)
@@ -102,7 +111,7 @@ func (f *files) readFile(s Source, p string, builtIn bool) error {
 	f.count++
 	name := path.Join(s.Name, p)
 	switch {
-	case isData:
+	case isData(p):
 		var at []string
 		if dir := path.Dir(p); dir != "." {
 			at = strings.Split(dir, "/")

@@ -50,7 +50,11 @@ func (c *policyReplayCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
-	summary, err := lookback.Replay(ctx, engine, log)
+	info, err := engine.Info()
+	if err != nil {
+		return err
+	}
+	summary, err := lookback.Replay(ctx, info.Revision, engine, log)
 	var unreadable *lookback.UnreadableError
 	switch {
 	case errors.As(err, &unreadable):

@@ -10,7 +10,6 @@ import (
 	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/rendezvous/journal"
-	"github.com/tiergate/tiergate/policy"
 )
 
 type serveCmd struct {
@@ -29,17 +28,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return &usageError{err.Error()}
 	}
 	defer limitMemory(&serve, a.env)()
-	flags := policyFlags{verificationFlags: signedBy(&serve), Policy: serve.Policy, Data: serve.Data, CacheDir: serve.CacheDir}
-	opts, err := flags.options()
+	policies, err := openPolicies(ctx, &serve, a)
 	if err != nil {
 		return err
 	}
-	opts.Instances = 0 // one for each processor
-	engine, err := policy.New(ctx, opts)
-	if err != nil {
-		return err
-	}
-	defer engine.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
+	defer policies.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
 	attempts, err := journal.Open(ctx, journal.Options{
 		URL: serve.NATS, Credentials: serve.NATSCreds, CA: serve.NATSCA, Cert: serve.NATSCert, Key: serve.NATSKey, Replicas: serve.NATSReplicas,
 		Logger: serve.Logger(a.stderr),
@@ -48,14 +41,14 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("open journal of attempts: %w", err)
 	}
 	defer attempts.Close()
-	shadow, err := shadowEngine(ctx, &serve)
+	shadow, err := openShadow(ctx, &serve, a)
 	if err != nil {
 		return err
 	}
 	if shadow != nil {
 		defer shadow.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
 	}
-	decisions, err := openDecisions(&serve, a, engine)
+	decisions, err := openDecisions(&serve, a, policies.Engine())
 	if err != nil {
 		return err
 	}
@@ -63,10 +56,15 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
 	}
-	err = c.serve(ctx, a, api.Options{
-		Engine: engine, Journal: attempts, Solo: attempts.Solo(), Config: serve, Logger: serve.Logger(a.stderr), Decisions: decisions,
-		Access: guard, Shadow: shadow,
-	})
+	defer roll(ctx, policies, shadow)()
+	opts := api.Options{
+		Engine: policies.Engine(), Policies: policies, Journal: attempts, Solo: attempts.Solo(), Config: serve,
+		Logger: serve.Logger(a.stderr), Decisions: decisions, Access: guard,
+	}
+	if shadow != nil {
+		opts.Shadow = shadow.Engine()
+	}
+	err = c.serve(ctx, a, opts)
 	return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
 }
 

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"fmt"
-	"io/fs"
+	"errors"
 	"os"
-	"path/filepath"
 
+	"github.com/tiergate/tiergate/internal/rollout"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -48,39 +47,15 @@ func sources(paths []string, flags *verificationFlags) ([]policy.Source, error) 
 	}
 	var list []policy.Source
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		source, err := rollout.Read(path, verification)
+		var unreadable *rollout.PathError
 		switch {
+		case errors.As(err, &unreadable):
+			return nil, usagef("%s", err)
 		case err != nil:
-			return nil, usagef("read policy: %s", err)
-		case verification != nil || isBundle(path):
-			source, err := openBundle(path, verification)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, source)
-		case info.IsDir():
-			list = append(list, policy.Source{Name: path, FS: os.DirFS(path)})
-		case filepath.Ext(path) != ".rego":
-			return nil, usagef("read policy: %s is neither a directory nor a bundle (.tar.gz) nor a .rego file", path)
-		default:
-			dir, name := filepath.Split(path)
-			list = append(list, policy.Source{Name: filepath.Clean(dir), FS: onlyFile{os.DirFS(filepath.Clean(dir)), name}})
+			return nil, err
 		}
+		list = append(list, source)
 	}
 	return list, nil
-}
-
-// onlyFile is a directory in which only one file is seen.
-type onlyFile struct {
-	fs.FS
-	name string
-}
-
-// ReadDir lists the file.
-func (o onlyFile) ReadDir(string) ([]fs.DirEntry, error) {
-	info, err := fs.Stat(o.FS, o.name)
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", o.name, err)
-	}
-	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }

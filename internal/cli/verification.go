@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/tiergate/tiergate/internal/config"
-	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/policy/bundle"
 )
 
@@ -40,10 +36,6 @@ func (f *verificationFlags) verification() (*bundle.Verification, error) {
 	}, nil
 }
 
-func isBundle(path string) bool {
-	return strings.HasSuffix(path, ".tar.gz") || filepath.Ext(path) == ".tgz"
-}
-
 // readBundle reads a bundle from a file or a directory.
 func readBundle(path string) (*bundle.Bundle, error) {
 	info, err := os.Stat(path)
@@ -59,21 +51,4 @@ func readBundle(path string) (*bundle.Bundle, error) {
 	}
 	defer f.Close()
 	return bundle.Read(path, f, bundle.Limits{})
-}
-
-func openBundle(path string, verification *bundle.Verification) (policy.Source, error) {
-	b, err := readBundle(path)
-	if err != nil {
-		return policy.Source{}, err
-	}
-	if verification != nil {
-		if err := b.Verify(*verification); err != nil {
-			return policy.Source{}, err
-		}
-	}
-	source, err := b.Source()
-	if err != nil {
-		return policy.Source{}, fmt.Errorf("open policy: %w", err)
-	}
-	return source, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/policy"
 )
@@ -53,30 +54,31 @@ type Summary struct {
 // maxNamed is how many failures and mismatches are told.
 const maxNamed = 20
 
-// Replay decides the launches of a log again, each at its own time and stage. Lines that are no records of a decision log are an
+// Decider is a revision that can judge: an engine's, or a candidate's.
+type Decider interface {
+	DecideAsOf(ctx context.Context, now time.Time, stage string, launch *v1.Launch) (policy.Decision, error)
+}
+
+// Replay decides the launches of a log again by a revision, each at its own time and stage. Lines that are no records of a decision log are an
 // error that names the first of them.
-func Replay(ctx context.Context, engine *policy.Engine, log io.Reader) (*Summary, error) {
-	info, err := engine.Info()
-	if err != nil {
-		return nil, err
-	}
+func Replay(ctx context.Context, revision string, by Decider, log io.Reader) (*Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	total := &tally{Summary: Summary{Revision: info.Revision}, groups: map[Flip]*Group{}}
+	total := &tally{Summary: Summary{Revision: revision}, groups: map[Flip]*Group{}}
 	chunks := make(chan chunk, 2*runtime.GOMAXPROCS(0))
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			part := &tally{Summary: Summary{Revision: info.Revision}, groups: map[Flip]*Group{}}
+			part := &tally{Summary: Summary{Revision: revision}, groups: map[Flip]*Group{}}
 			for c := range chunks {
-				if err := part.replay(ctx, engine, c); err != nil {
+				if err := part.replay(ctx, by, c); err != nil {
 					cancel(err)
 				}
 			}
 			total.merge(part)
 		})
 	}
-	err = split(ctx, log, chunks)
+	err := split(ctx, log, chunks)
 	close(chunks)
 	workers.Wait()
 	if cause := context.Cause(ctx); cause != nil {
@@ -137,7 +139,7 @@ type tally struct {
 	groups map[Flip]*Group
 }
 
-func (t *tally) replay(ctx context.Context, engine *policy.Engine, c chunk) error {
+func (t *tally) replay(ctx context.Context, by Decider, c chunk) error {
 	for i, line := range c.lines {
 		if ctx.Err() != nil {
 			return nil
@@ -161,15 +163,15 @@ func (t *tally) replay(ctx context.Context, engine *policy.Engine, c chunk) erro
 		if err != nil {
 			return &UnreadableError{c.first + i, err}
 		}
-		t.again(ctx, engine, &r, then)
+		t.again(ctx, by, &r, then)
 	}
 	return nil
 }
 
 // again decides one launch.
-func (t *tally) again(ctx context.Context, engine *policy.Engine, r *decisionlog.Record, then time.Time) {
+func (t *tally) again(ctx context.Context, by Decider, r *decisionlog.Record, then time.Time) {
 	t.Replayed++
-	d, err := engine.DecideAsOf(ctx, then, r.Stage, r.Input)
+	d, err := by.DecideAsOf(ctx, then, r.Stage, r.Input)
 	if err != nil {
 		t.Failed = append(t.Failed, r.DecisionID+": "+err.Error())
 		return

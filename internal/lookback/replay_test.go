@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -31,6 +32,13 @@ func engine(t testing.TB, data string) *policy.Engine {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e
+}
+
+func replay(t testing.TB, e *policy.Engine, log io.Reader) (*lookback.Summary, error) {
+	t.Helper()
+	info, err := e.Info()
+	require.NoError(t, err)
+	return lookback.Replay(t.Context(), info.Revision, e, log)
 }
 
 // launch is an engine of eight workers with a tier. Its groups span two nodes if it is told so.
@@ -80,13 +88,13 @@ func TestReplayVerifiesARevisionAndGroupsTheFlipsOfAnother(t *testing.T) {
 	}
 	log.WriteString(`{"decision_id":"a","kind":"admission","result":{"outcome":"allow"},"timestamp":"2026-12-01T03:00:00Z"}` + "\n\n")
 	text := log.String()
-	got, err := lookback.Replay(t.Context(), active, strings.NewReader(text))
+	got, err := replay(t, active, strings.NewReader(text))
 	require.NoError(t, err)
 	assert.Equal(t, &lookback.Summary{
 		Revision: got.Revision, Replayed: 200, Verified: 200, Skipped: 1, Flips: []lookback.Group{},
 	}, got, "the same revision gives the same digests")
 
-	got, err = lookback.Replay(t.Context(), engine(t, onlyWarn), strings.NewReader(text))
+	got, err = replay(t, engine(t, onlyWarn), strings.NewReader(text))
 	require.NoError(t, err)
 	assert.Equal(t, 50, got.Flipped)
 	assert.Empty(t, got.Mismatches)
@@ -110,12 +118,12 @@ func TestReplayFindsWhatCannotBe(t *testing.T) {
 	} {
 		forged := strings.Replace(line, change[0], change[1], 1)
 		require.NotEqual(t, line, forged, name)
-		got, err := lookback.Replay(t.Context(), active, strings.NewReader(forged))
+		got, err := replay(t, active, strings.NewReader(forged))
 		require.NoError(t, err)
 		assert.Len(t, got.Mismatches, 1, name)
 		assert.Zero(t, got.Verified, name)
 	}
-	got, err := lookback.Replay(t.Context(), active, strings.NewReader(strings.Replace(line, `"executor":"external_launcher"`, `"executor":"slurm"`, 1)))
+	got, err := replay(t, active, strings.NewReader(strings.Replace(line, `"executor":"external_launcher"`, `"executor":"slurm"`, 1)))
 	require.NoError(t, err)
 	assert.Equal(t, 1, len(got.Failed)+len(got.Mismatches))
 }
@@ -128,7 +136,7 @@ func TestReplayNamesTheLineThatIsNoRecord(t *testing.T) {
 		"{}\n":       "line 1 is no record of a decision log, one JSON object to a line: it has no kind",
 		strings.Replace(good, `"now":"2026-12-01T03:00:00Z"`, `"now":"yesterday"`, 1): "line 1 is no record",
 	} {
-		_, err := lookback.Replay(t.Context(), active, strings.NewReader(text))
+		_, err := replay(t, active, strings.NewReader(text))
 		var unreadable *lookback.UnreadableError
 		require.ErrorAs(t, err, &unreadable, "%s", text)
 		assert.ErrorContains(t, err, want)
@@ -136,7 +144,7 @@ func TestReplayNamesTheLineThatIsNoRecord(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stopped)
-	_, err := lookback.Replay(ctx, active, strings.NewReader(good))
+	_, err := lookback.Replay(ctx, "r", active, strings.NewReader(good))
 	assert.ErrorIs(t, err, stopped)
 }
 
@@ -150,7 +158,7 @@ func BenchmarkReplay(b *testing.B) {
 	candidate := engine(b, onlyWarn)
 	n := 0
 	for b.Loop() {
-		got, err := lookback.Replay(b.Context(), candidate, bytes.NewReader(log.Bytes()))
+		got, err := replay(b, candidate, bytes.NewReader(log.Bytes()))
 		require.NoError(b, err)
 		n += got.Replayed
 	}

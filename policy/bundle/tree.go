@@ -76,15 +76,15 @@ func (b *Bundle) Source() (policy.Source, error) {
 	if err != nil {
 		return policy.Source{}, err
 	}
-	tree, err := asFS(files)
+	tree, err := Tree(files)
 	if err != nil {
 		return policy.Source{}, fmt.Errorf("bundle %s: keep files: %w", b.Name, err)
 	}
 	return policy.Source{Name: b.Name, FS: tree}, nil
 }
 
-// asFS keeps files as an uncompressed zip, which is the standard library's file system over bytes.
-func asFS(files map[string][]byte) (fs.FS, error) {
+// Tree keeps files as an uncompressed zip, which is the standard library's file system over bytes.
+func Tree(files map[string][]byte) (fs.FS, error) {
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
 	for _, name := range sorted(files) {

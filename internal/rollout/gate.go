@@ -1,0 +1,95 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tiergate/tiergate/policy"
+)
+
+// try takes a content through all stages. The candidate is what passed its tests, which the caller closes; the report tells
+// whether it may be put in force.
+func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*policy.Candidate, *Report) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timeout, fmt.Errorf("the trial took more than %s", r.opts.Timeout))
+	defer cancel()
+	report := &Report{Stage: StageCompile, Time: r.opts.Policy.Now(), Content: c.digest}
+	candidate, err := r.engine.Prepare(ctx, c.sources, c.data)
+	if err != nil {
+		report.Findings = findings(err)
+		return nil, report
+	}
+	report.Revision = candidate.Info().Revision
+	if !r.opts.Untested {
+		r.test(ctx, c, report)
+		if report.Findings == nil {
+			r.judge(ctx, candidate, report, slices.Concat(r.opts.Accept, accepted, candidate.AcceptedFlips()))
+		}
+	}
+	switch {
+	case report.Findings == nil:
+		report.Stage = StageActive
+	case report.Stage != StageLaunches:
+		_ = candidate.Close(context.WithoutCancel(ctx)) // freeing has no failure that a reader could act on
+		candidate = nil
+	}
+	return candidate, report
+}
+
+// test runs the tests that come with the sources, in the WebAssembly that decides.
+func (r *Rollout) test(ctx context.Context, c *content, report *Report) {
+	if len(c.sources) == 0 {
+		return // the shipped rules were tested when they were shipped
+	}
+	report.Stage = StageTests
+	results, err := policy.Test(ctx, c.sources, policy.TestOptions{Data: c.data, DataName: r.opts.DataFile})
+	if err != nil {
+		report.Findings = findings(err)
+		return
+	}
+	for _, t := range results {
+		switch t.Outcome {
+		case policy.TestPass:
+			report.Tests++
+		case policy.TestSkip:
+		default:
+			report.Findings = append(report.Findings, Finding{t.File, t.Row, "test_failed", strings.TrimSpace(t.Name + ": " + t.Outcome + ": " + t.Detail)})
+		}
+	}
+	if ctx.Err() != nil && report.Findings == nil {
+		report.Findings = findings(context.Cause(ctx))
+	}
+}
+
+// judge compares with what is in force over the stored launches.
+func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report *Report, accepted []string) {
+	report.Stage = StageLaunches
+	launches, err := readLaunches(r.opts.LaunchDir)
+	if err != nil {
+		report.Findings = findings(err)
+		return
+	}
+	report.Flips, err = compare(ctx, r.engine, candidate, launches, r.opts.Policy.Now())
+	if err != nil {
+		report.Findings = findings(err)
+		return
+	}
+	if accept(report.Flips, accepted) {
+		return
+	}
+	for _, f := range report.Flips {
+		if !f.Accepted {
+			report.Findings = append(report.Findings, Finding{File: f.Launch, Code: "verdict_flips", Message: flipText(f)})
+		}
+	}
+}
+
+// flipText is one line of the difference, with the name that accepts it.
+func flipText(f Flip) string {
+	checks := make([]string, 0, len(f.Checks))
+	for _, c := range f.Checks {
+		checks = append(checks, fmt.Sprintf("%s %s -> %s", c.Check, c.From, c.To))
+	}
+	return fmt.Sprintf("%s; if that is meant, accept it by name: %s=%s", strings.Join(checks, ", "), f.Launch, f.To)
+}

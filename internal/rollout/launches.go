@@ -1,0 +1,113 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/internal/lookback"
+	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/topology"
+	"github.com/tiergate/tiergate/topology/document"
+)
+
+// stored is a launch whose verdict should stay as it is.
+type stored struct {
+	name   string
+	launch *v1.Launch
+}
+
+// readLaunches reads the *.yaml, *.yml and *.json files of a directory. Files with .expect. in their names are what somebody
+// else expects of the launch beside them.
+func readLaunches(dir string) (list []stored, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	var errs []error
+	err = fs.WalkDir(os.DirFS(settled(dir)), ".", func(p string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && p != "." && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || strings.Contains(p, ".expect."):
+			return nil
+		}
+		mediaType := map[string]string{".yaml": "application/yaml", ".yml": "application/yaml", ".json": "application/json"}[filepath.Ext(p)]
+		if mediaType == "" {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(settled(dir), p))
+		if err != nil {
+			return err
+		}
+		launch, err := document.Launch(text, mediaType)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("stored launch %s: %w", p, err))
+			return nil
+		}
+		list = append(list, stored{p, launch})
+		return nil
+	})
+	return list, errors.Join(append(errs, err)...)
+}
+
+// compare judges every stored launch by two revisions, at one time, and tells what comes out differently.
+func compare(ctx context.Context, active, candidate lookback.Decider, launches []stored, now time.Time) ([]Flip, error) {
+	var flips []Flip
+	for _, s := range launches {
+		before, err := outcomeOf(ctx, active, s.launch, now)
+		if err != nil {
+			return nil, err
+		}
+		after, err := outcomeOf(ctx, candidate, s.launch, now)
+		if err != nil {
+			return nil, err
+		}
+		flip := Flip{Launch: s.name, From: before.Outcome, To: after.Outcome}
+		if before.JSON != nil && after.JSON != nil {
+			if flip.Checks, err = lookback.Flips(before.JSON, after.JSON); err != nil {
+				return nil, err
+			}
+		} else if flip.From != flip.To {
+			flip.Checks = []lookback.Flip{{Check: lookback.VerdictFlip, From: flip.From, To: flip.To}}
+		}
+		if len(flip.Checks) > 0 {
+			flips = append(flips, flip)
+		}
+	}
+	return flips, nil
+}
+
+// undecided is the outcome of a launch that a revision has no answer to.
+const undecided = "error"
+
+// outcomeOf tells a launch that a revision cannot decide from a trial that has no more time.
+func outcomeOf(ctx context.Context, by lookback.Decider, launch *v1.Launch, now time.Time) (policy.Decision, error) {
+	d, err := by.DecideAsOf(ctx, now, topology.StageLaunch, launch)
+	if ctx.Err() != nil {
+		return d, context.Cause(ctx)
+	}
+	if err != nil {
+		return policy.Decision{Outcome: undecided}, nil
+	}
+	return d, nil
+}
+
+// accept marks the flips that somebody named, and tells whether that is all of them.
+func accept(flips []Flip, names []string) bool {
+	all := true
+	for i := range flips {
+		f := &flips[i]
+		f.Accepted = slices.Contains(names, f.Launch+"="+f.To)
+		all = all && f.Accepted
+	}
+	return all
+}
