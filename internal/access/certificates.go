@@ -72,6 +72,9 @@ func listed(names []string) string {
 func (m *mistakes) certificates(entries []certificateEntry, defaults Limits) (out certificates) {
 	for i := range entries {
 		e := &entries[i]
+		if e.Broken {
+			continue
+		}
 		who := fmt.Sprintf("certificate %.64q", e.Subject)
 		if !isPattern(e.Subject) {
 			m.add(e.Line, "%s: subject must be the URI, DNS name or common name of a certificate, with * for any characters but a slash", who)

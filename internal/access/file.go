@@ -9,7 +9,13 @@ import (
 	"strings"
 )
 
-// file is an access file as it is written. Line, here and below, is where a mapping begins.
+// origin is where a mapping begins, and whether it is broken: what it means is then not judged, which would only repeat that.
+type origin struct {
+	Line   int
+	Broken bool
+}
+
+// file is an access file as it is written.
 type file struct {
 	Tokens          []tokenEntry       `yaml:"tokens"`
 	ServiceAccounts *serviceAccounts   `yaml:"service_accounts"`
@@ -20,7 +26,7 @@ type file struct {
 
 // grant is what every entry gives.
 type grant struct {
-	Line    int      `yaml:"-"`
+	origin
 	Tenant  string   `yaml:"tenant"`
 	Roles   []string `yaml:"roles"`
 	Engines []string `yaml:"engines"`
@@ -32,12 +38,12 @@ type tokenEntry struct {
 	Name   string `yaml:"name"`
 	SHA256 string `yaml:"sha256"`
 	File   string `yaml:"file"`
-	grant
+	grant  `yaml:",inline"`
 }
 
 // serviceAccounts are tokens that a Kubernetes cluster signs for its pods.
 type serviceAccounts struct {
-	Line      int            `yaml:"-"`
+	origin
 	Issuer    string         `yaml:"issuer"`
 	Audience  string         `yaml:"audience"`
 	JWKS      string         `yaml:"jwks"`
@@ -49,18 +55,18 @@ type serviceAccounts struct {
 type accountEntry struct {
 	Namespace string `yaml:"namespace"`
 	Name      string `yaml:"name"`
-	grant
+	grant     `yaml:",inline"`
 }
 
 type certificateEntry struct {
 	Subject string `yaml:"subject"`
-	grant
+	grant   `yaml:",inline"`
 }
 
 type peerEntry struct {
-	UID *uint32 `yaml:"uid"`
-	GID *uint32 `yaml:"gid"`
-	grant
+	UID   *uint32 `yaml:"uid"`
+	GID   *uint32 `yaml:"gid"`
+	grant `yaml:",inline"`
 }
 
 // mistakes collects what is wrong with a file, each with its line.
@@ -126,7 +132,7 @@ func (m *mistakes) engines(who string, i *Identity, g *grant) {
 	}
 	for _, pattern := range g.Engines {
 		if !isPattern(pattern) {
-			m.add(g.Line, "%s: engines has what is no pattern; write names with * for any characters but a slash", who)
+			m.add(g.Line, "%s: engines has %.64q, which is no pattern; write names with * for any characters but a slash", who, pattern)
 		}
 	}
 }

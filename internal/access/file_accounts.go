@@ -30,7 +30,9 @@ func (m *mistakes) accounts(s *serviceAccounts, defaults Limits, files *sources)
 	remembered, _ := lru.New[[sha256.Size]byte, verified](maxVerified) // it only refuses sizes below 1
 	a := &accounts{issuer: s.Issuer, audience: s.Audience, keys: m.keys(s, files), verified: remembered}
 	for i := range s.Accounts {
-		m.account(a, &s.Accounts[i], defaults)
+		if !s.Accounts[i].Broken {
+			m.account(a, &s.Accounts[i], defaults)
+		}
 	}
 	return a
 }

@@ -13,7 +13,7 @@ import (
 
 // limits are Limits as they stand in a file; what is not given comes from the file's own, and else is no limit.
 type limits struct {
-	Line              int      `yaml:"-"`
+	origin
 	RequestsPerSecond *float64 `yaml:"requests_per_second"`
 	Burst             *int     `yaml:"burst"`
 	MaxBody           *string  `yaml:"max_body"`
@@ -22,23 +22,26 @@ type limits struct {
 // The bounds keep the time until a bucket has room within what Retry-After can say.
 const (
 	leastRate = 0.001
-	mostRate  = 1e6
-	mostBurst = 1e6
+	mostRate  = 1_000_000
+	mostBurst = 1_000_000
 )
 
 // within judges limits and fills in the defaults.
 func (l *limits) within(m *mistakes, line int, defaults Limits) Limits {
 	out := defaults
+	if l.Broken {
+		return out
+	}
 	if l.RequestsPerSecond != nil {
 		out.RequestsPerSecond = *l.RequestsPerSecond
 		if out.RequestsPerSecond < leastRate || out.RequestsPerSecond > mostRate {
-			m.add(line, "requests_per_second is %g; allowed are %g to %g", out.RequestsPerSecond, leastRate, mostRate)
+			m.add(line, "requests_per_second is %v; allowed are %v to %v", out.RequestsPerSecond, leastRate, mostRate)
 		}
 	}
 	if l.Burst != nil {
 		out.Burst = *l.Burst
 		if out.Burst < 1 || out.Burst > mostBurst {
-			m.add(line, "burst is %d; allowed are 1 to %g", out.Burst, mostBurst)
+			m.add(line, "burst is %d; allowed are 1 to %d", out.Burst, mostBurst)
 		}
 		if out.RequestsPerSecond == 0 {
 			m.add(line, "burst is how much of requests_per_second may come at once, and that is missing; give both, or leave it out")

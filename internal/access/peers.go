@@ -35,12 +35,15 @@ func (p peers) find(c *credentials) (*Identity, error) {
 func (m *mistakes) peers(entries []peerEntry, defaults Limits) (out peers) {
 	for i := range entries {
 		e := &entries[i]
+		if e.Broken {
+			continue
+		}
 		who := "unix peer"
 		if e.UID != nil {
-			who += fmt.Sprintf(" with uid %d", *e.UID)
+			who += fmt.Sprintf(" uid %d", *e.UID)
 		}
 		if e.GID != nil {
-			who += fmt.Sprintf(" with gid %d", *e.GID)
+			who += fmt.Sprintf(" gid %d", *e.GID)
 		}
 		if e.UID == nil && e.GID == nil {
 			m.add(e.Line, "a unix peer has neither uid nor gid, so that it could be anybody; give one or both")

@@ -66,6 +66,7 @@ func (m *mistakes) fill(n *yaml.Node, v reflect.Value, key string) {
 		m.mapping(n, v)
 	case kind == reflect.Struct:
 		m.add(n.Line, "%s: want a mapping with %s", key, strings.Join(keysOf(v.Type()), ", "))
+		began(v, n.Line, true)
 	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
 		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 		for i, element := range n.Content {
@@ -83,9 +84,8 @@ func (m *mistakes) fill(n *yaml.Node, v reflect.Value, key string) {
 }
 
 func (m *mistakes) mapping(n *yaml.Node, v reflect.Value) {
-	if line := v.FieldByName("Line"); line.IsValid() {
-		line.SetInt(int64(n.Line))
-	}
+	before := len(m.list)
+	defer func() { began(v, n.Line, len(m.list) > before) }()
 	seen := map[string]bool{}
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -99,6 +99,14 @@ func (m *mistakes) mapping(n *yaml.Node, v reflect.Value) {
 			m.fill(n.Content[i+1], field, key.Value)
 		}
 		seen[key.Value] = true
+	}
+}
+
+// began sets the origin of what has one.
+func began(v reflect.Value, line int, broken bool) {
+	if field := v.FieldByName("Line"); field.IsValid() {
+		field.SetInt(int64(line))
+		v.FieldByName("Broken").SetBool(broken)
 	}
 }
 
@@ -132,12 +140,16 @@ func scalar(text string, v reflect.Value) string {
 
 // fieldOf is the field of a key, also in an embedded struct.
 func fieldOf(v reflect.Value, key string) reflect.Value {
+	if key == "" || key == ",inline" {
+		return reflect.Value{}
+	}
 	for field, value := range v.Fields() {
-		if field.Anonymous {
+		switch field.Tag.Get("yaml") {
+		case ",inline":
 			if inner := fieldOf(value, key); inner.IsValid() {
 				return inner
 			}
-		} else if field.Tag.Get("yaml") == key && key != "-" {
+		case key:
 			return value
 		}
 	}
@@ -146,9 +158,11 @@ func fieldOf(v reflect.Value, key string) reflect.Value {
 
 func keysOf(t reflect.Type) (keys []string) {
 	for field := range t.Fields() {
-		if key := field.Tag.Get("yaml"); field.Anonymous {
+		switch key := field.Tag.Get("yaml"); key {
+		case ",inline":
 			keys = append(keys, keysOf(field.Type)...)
-		} else if key != "-" {
+		case "":
+		default:
 			keys = append(keys, key)
 		}
 	}

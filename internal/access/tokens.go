@@ -38,6 +38,9 @@ func (m *mistakes) tokens(entries []tokenEntry, defaults Limits, files *sources)
 	names := map[string]int{}
 	for i := range entries {
 		e := &entries[i]
+		if e.Broken {
+			continue
+		}
 		who := fmt.Sprintf("token %.64q", e.Name)
 		if first, taken := names[e.Name]; taken {
 			m.add(e.Line, "%s: the entry in line %d has that name already, and logs must tell them apart", who, first)
