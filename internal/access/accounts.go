@@ -51,6 +51,8 @@ func (a *accounts) holder(ctx context.Context, token string, sum [sha256.Size]by
 	case !slices.Contains(algorithms, h.Algorithm):
 		return nil, unauthenticated("the bearer token says that it is signed with %.32q; allowed are %s", h.Algorithm,
 			strings.Join(algorithms, ", "))
+	case h.Critical != nil:
+		return nil, unauthenticated("the bearer token has extensions that must be understood (crit), and none is known here")
 	case c.Issuer != a.issuer:
 		// This comes before the signature, so that the tokens of other clusters do not have keys fetched.
 		return nil, unauthenticated("the bearer token says that %.256q issued it; it must be of %q", c.Issuer, a.issuer)

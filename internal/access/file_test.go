@@ -73,3 +73,53 @@ func TestOpenNamesAllMistakes(t *testing.T) {
 	golden(t, "bad.txt", got+"\n")
 	assert.NotContains(t, got, "s3cr3t")
 }
+
+func TestOpenRefusesWhatIsNoAccessFile(t *testing.T) {
+	const nobody = "access.yaml:1: nobody is named, so that nobody could ask anything; add tokens, service_accounts, certificates or unix_peers"
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", nobody},
+		{"only a comment", "# to do\n", nobody},
+		{"a null document", "---\n", nobody},
+		{"no entries", "tokens: []\n", nobody},
+		{"a list", "- tokens", "access.yaml:1: an access file: want a mapping with tokens, service_accounts, certificates, unix_peers, limits"},
+		{"two documents", "tokens: []\n---\ntokens: []", "access.yaml:1: an access file is one YAML document; remove what follows the first"},
+		{"no YAML", "tokens:\n\t- x", "access.yaml:2: this is no YAML: found character that cannot start any token"},
+		{"a token in place of an anchor", "tokens: *s3cr3t\n", "access.yaml:1: this is no YAML: it refers to an anchor that is nowhere"},
+		{"an alias", "limits: &l {burst: 1}\ntokens: *l\n", "access.yaml:2: tokens: aliases are not followed; write it out"},
+		{"a merge", "limits: {<<: {burst: 1}}", `access.yaml:1: unknown key "<<"; known are requests_per_second, burst, max_body`},
+	} {
+		got := mistakesOf(t, test.text, nil)
+		if test.name == "an alias" {
+			assert.Contains(t, got, test.want, test.name)
+			continue
+		}
+		assert.Equal(t, test.want, got, test.name)
+	}
+	_, err := Open(t.Context(), Options{File: "testdata/absent.yaml"})
+	assert.EqualError(t, err, "read access file: stat testdata/absent.yaml: no such file or directory")
+	_, err = Open(t.Context(), Options{File: "testdata"})
+	assert.EqualError(t, err, "read access file: testdata is no regular file")
+	assert.Contains(t, mistakesOf(t, strings.Repeat("#", maxFile+1), nil), "has more than 1048576 bytes")
+}
+
+// An entry that an earlier one hides would look as if it held; one that only might be hidden is let alone.
+func TestCovers(t *testing.T) {
+	for _, test := range []struct {
+		wide, narrow string
+		want         bool
+	}{
+		{"a", "a", true},
+		{"*", "a", true},
+		{"*", "a*", true},
+		{"a*", "ab*c", true},
+		{"[ab]", "[ab]", true},
+		{"a*", "*", false},
+		{"a", "*", false},
+		{"?", "*", false},
+		{"*", "?", false},
+		{"*", "a/b", false},
+		{"a/*", "a/b", true},
+	} {
+		assert.Equal(t, test.want, covers(test.wide, test.narrow), "%s covers %s", test.wide, test.narrow)
+	}
+}

@@ -18,6 +18,8 @@ const skew = 30 * time.Second
 type header struct {
 	Algorithm string `json:"alg"`
 	KeyID     string `json:"kid"`
+	// Critical are extensions that must be understood. None is.
+	Critical any `json:"crit"`
 }
 
 // claims are what a token of a service account says, as Kubernetes writes them.

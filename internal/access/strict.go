@@ -44,8 +44,8 @@ func syntax(err error) (int, string) {
 	if n, _ := fmt.Sscanf(text, "line %d:", &line); n == 1 {
 		_, text, _ = strings.Cut(text, ": ")
 	}
-	if strings.ContainsAny(text, "'`\"") {
-		text = "it cannot be read"
+	if strings.Contains(text, "anchor") {
+		text = "it refers to an anchor that is nowhere"
 	}
 	return line, "this is no YAML: " + text
 }
