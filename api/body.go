@@ -45,11 +45,18 @@ func readBody(r *http.Request, p *place, limit int64) (body, error) {
 		return body{}, &refusal{v1.CodeUnsupportedEncoding, fmt.Sprintf(
 			"content encoding %.64q is not read; send the document as it is", encoding)}
 	}
-	b := body{mediaType: r.Header.Get("Content-Type")}
-	var err error
-	if b.yaml, err = document.IsYAML(b.mediaType); err != nil {
+	mediaType := r.Header.Get("Content-Type")
+	yaml, err := document.IsYAML(mediaType)
+	if err != nil {
 		return body{}, err
 	}
+	b, err := readBytes(r, p, limit)
+	b.mediaType, b.yaml = mediaType, yaml
+	return b, err
+}
+
+// readBytes reads the whole body, whatever it is.
+func readBytes(r *http.Request, p *place, limit int64) (b body, err error) {
 	if r.ContentLength > limit {
 		return body{}, tooLarge(strconv.FormatInt(r.ContentLength, 10), limit)
 	}

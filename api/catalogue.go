@@ -58,6 +58,7 @@ var catalogue = map[string]kind{
 	v1.CodeKeysUnavailable:     {status: unavailable, title: "Credentials cannot be verified at the moment", retry: true},
 	v1.CodePolicyRefused:       {status: unjudgeable, title: "The policy was refused"},
 	v1.CodeVerdictsFlip:        {status: http.StatusConflict, title: "Verdicts would flip"},
+	v1.CodeStale:               {status: http.StatusPreconditionFailed, title: "Something else is in force"},
 	codeClientGone:             {status: statusClientGone, title: "The client is gone", closes: true},
 
 	v1.CodeEvaluationDeadline: {status: http.StatusGatewayTimeout, title: "The policy took too long"},

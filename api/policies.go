@@ -1,10 +1,13 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/policy"
 )
 
 // policies answers GET /v1/policies: what is in force, and 304 to a client that has it.
@@ -17,7 +20,15 @@ func (x *exchange) policies() error {
 	if err != nil {
 		return err
 	}
-	etag := `"` + info.Digest + `"`
+	shown := struct {
+		policy.Info
+		Status *v1.PolicyStatus `json:"status,omitempty"`
+	}{Info: info}
+	if x.server.policies != nil {
+		status := x.server.policies.Status()
+		shown.Status = &status
+	}
+	etag := `"` + info.Digest + troubles(shown.Status) + `"`
 	x.w.Header()["Etag"] = []string{etag}
 	if matches(x.r.Header.Get("If-None-Match"), etag) {
 		x.w.Header()[headerID] = []string{x.id}
@@ -25,8 +36,29 @@ func (x *exchange) policies() error {
 		x.w.WriteHeader(x.status)
 		return nil
 	}
-	x.answer(q, encode(info))
+	x.answer(q, encode(shown))
 	return nil
+}
+
+// troubles stand for what an answer has to tell beside what is in force; empty for nothing.
+func troubles(status *v1.PolicyStatus) string {
+	if status == nil {
+		return ""
+	}
+	var told []string
+	if status.Candidate != nil {
+		told = append(told, string(encode(status.Candidate)))
+	}
+	for _, s := range status.Sources {
+		if s.Error != "" {
+			told = append(told, s.Source, s.Error)
+		}
+	}
+	if told == nil {
+		return ""
+	}
+	sum := sha256.Sum256(encode(told))
+	return "-" + hex.EncodeToString(sum[:8])
 }
 
 // matches tells whether an If-None-Match header has the tag.

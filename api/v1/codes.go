@@ -25,6 +25,8 @@ const (
 	// launches otherwise, and nobody has accepted that by name.
 	CodePolicyRefused = "policy_refused"
 	CodeVerdictsFlip  = "verdicts_would_flip"
+	// CodeStale: what is in force is not what If-Match names.
+	CodeStale = "stale"
 
 	// CodeOverloaded: too many requests at once, worth a retry after Retry-After. CodeShuttingDown: the service ends.
 	CodeOverloaded   = "overloaded"

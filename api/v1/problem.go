@@ -14,6 +14,8 @@ type Problem struct {
 	Line int `json:"line,omitempty"`
 	// Nearest is the allowed name closest to an unknown one.
 	Nearest string `json:"nearest,omitempty"`
+	// Report is how the trial of a policy went that was refused, a PolicyReport.
+	Report *PolicyReport `json:"report,omitempty"`
 	// End is how an attempt ended that the request came too late for, or that its rank took part in.
 	End *AttemptEnd `json:"end,omitempty"`
 }

@@ -17,13 +17,8 @@ const VerdictFlip = "verdict"
 // absent is the outcome of a check that a revision does not have.
 const absent = "absent"
 
-// Flip is how one check, or the verdict, comes out under two revisions. An outcome that does not deny has its enforcement
-// behind it, e.g. "fail (warn)".
-type Flip struct {
-	Check string `json:"check"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-}
+// Flip is how one check, or the verdict, comes out under two revisions.
+type Flip = v1.Flip
 
 // verdict is what is compared of a verdict; reading no more of it makes replays half as long.
 type verdict struct {
@@ -54,7 +49,7 @@ func Flips(before, after []byte) ([]Flip, error) {
 
 func flips(from, to *verdict) (flips []Flip) {
 	if from.Outcome != to.Outcome {
-		flips = append(flips, Flip{VerdictFlip, from.Outcome, to.Outcome})
+		flips = append(flips, Flip{Check: VerdictFlip, From: from.Outcome, To: to.Outcome})
 	}
 	after := make(map[string]*check, len(to.Checks))
 	for i := range to.Checks {
@@ -63,12 +58,12 @@ func flips(from, to *verdict) (flips []Flip) {
 	for i := range from.Checks {
 		c := &from.Checks[i]
 		if a, b := outcome(c), outcome(after[c.ID]); a != b {
-			flips = append(flips, Flip{c.ID, a, b})
+			flips = append(flips, Flip{Check: c.ID, From: a, To: b})
 		}
 		delete(after, c.ID)
 	}
 	for id, c := range after {
-		flips = append(flips, Flip{id, absent, outcome(c)})
+		flips = append(flips, Flip{Check: id, From: absent, To: outcome(c)})
 	}
 	slices.SortFunc(flips, compare)
 	return flips

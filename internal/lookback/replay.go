@@ -25,31 +25,11 @@ const maxLine = 64 << 20
 // maxExamples is how many decisions are named for a flip.
 const maxExamples = 3
 
-// Group is a flip with how often it came, and some of the decisions.
-type Group struct {
-	Flip
-	Count    int      `json:"count"`
-	Examples []string `json:"examples"`
-}
+// Group is a flip with how often it came.
+type Group = v1.FlipGroup
 
 // Summary is what a replay came to.
-type Summary struct {
-	Revision string `json:"revision"`
-	// Replayed launches were decided again; Skipped records have none, as admissions. Verified had the revision of the replay
-	// and came to the same digest; Masked had its revision too, but their inputs lack what a site or a URL kept secret, so that
-	// the digest is another.
-	Replayed int `json:"replayed"`
-	Skipped  int `json:"skipped"`
-	Verified int `json:"verified"`
-	Masked   int `json:"masked"`
-	// Flipped is how many launches come out differently in any check.
-	Flipped int     `json:"flipped"`
-	Flips   []Group `json:"flips"`
-	// Failed are those that this policy cannot decide. Mismatches had its revision and came to another digest or verdict, which
-	// must not be. Both are named by their decisions, up to a limit.
-	Failed     []string `json:"failed,omitempty"`
-	Mismatches []string `json:"mismatches,omitempty"`
-}
+type Summary = v1.Replay
 
 // maxNamed is how many failures and mismatches are told.
 const maxNamed = 20

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/policy/bundle"
 )
@@ -22,18 +23,7 @@ type content struct {
 type origin struct {
 	path   string
 	remote *remote // nil for what is on this machine
-	status SourceStatus
-}
-
-// SourceStatus is how one source fares.
-type SourceStatus struct {
-	Source string `json:"source"`
-	ETag   string `json:"etag,omitempty"`
-	// Read is when it was read last without an error, and Error why it cannot be read now.
-	Read  time.Time `json:"read,omitzero"`
-	Error string    `json:"error,omitempty"`
-	// Kept tells that the last good copy stands in for a server that was not reached yet.
-	Kept bool `json:"kept,omitempty"`
+	status v1.PolicySource
 }
 
 // look reads all sources, and asks servers first if it shall. Every source is tried, so that one error does not hide another;

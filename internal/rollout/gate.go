@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 )
 
 // try takes a content through all stages. The candidate is what passed its tests, which the caller closes; the report tells
 // whether it may be put in force.
-func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*policy.Candidate, *Report) {
+func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*policy.Candidate, *v1.PolicyReport) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timeout, fmt.Errorf("the trial took more than %s", r.opts.Timeout))
 	defer cancel()
-	report := &Report{Stage: StageCompile, Time: r.opts.Policy.Now(), Content: c.digest}
+	report := &v1.PolicyReport{Stage: v1.StageCompile, Time: r.opts.Policy.Now(), Content: c.digest}
 	candidate, err := r.engine.Prepare(ctx, c.sources, c.data)
 	if err != nil {
 		report.Findings = findings(err)
@@ -29,8 +30,8 @@ func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*poli
 	}
 	switch {
 	case report.Findings == nil:
-		report.Stage = StageActive
-	case report.Stage != StageLaunches:
+		report.Stage = v1.StageActive
+	case report.Stage != v1.StageLaunches:
 		_ = candidate.Close(context.WithoutCancel(ctx)) // freeing has no failure that a reader could act on
 		candidate = nil
 	}
@@ -38,11 +39,11 @@ func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*poli
 }
 
 // test runs the tests that come with the sources, in the WebAssembly that decides.
-func (r *Rollout) test(ctx context.Context, c *content, report *Report) {
+func (r *Rollout) test(ctx context.Context, c *content, report *v1.PolicyReport) {
 	if len(c.sources) == 0 {
 		return // the shipped rules were tested when they were shipped
 	}
-	report.Stage = StageTests
+	report.Stage = v1.StageTests
 	results, err := policy.Test(ctx, c.sources, policy.TestOptions{Data: c.data, DataName: r.opts.DataFile})
 	if err != nil {
 		report.Findings = findings(err)
@@ -54,7 +55,7 @@ func (r *Rollout) test(ctx context.Context, c *content, report *Report) {
 			report.Tests++
 		case policy.TestSkip:
 		default:
-			report.Findings = append(report.Findings, Finding{t.File, t.Row, "test_failed", strings.TrimSpace(t.Name + ": " + t.Outcome + ": " + t.Detail)})
+			report.Findings = append(report.Findings, v1.PolicyFinding{File: t.File, Line: t.Row, Code: "test_failed", Message: strings.TrimSpace(t.Name + ": " + t.Outcome + ": " + t.Detail)})
 		}
 	}
 	if ctx.Err() != nil && report.Findings == nil {
@@ -63,8 +64,8 @@ func (r *Rollout) test(ctx context.Context, c *content, report *Report) {
 }
 
 // judge compares with what is in force over the stored launches.
-func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report *Report, accepted []string) {
-	report.Stage = StageLaunches
+func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report *v1.PolicyReport, accepted []string) {
+	report.Stage = v1.StageLaunches
 	launches, err := readLaunches(r.opts.LaunchDir)
 	if err != nil {
 		report.Findings = findings(err)
@@ -80,13 +81,13 @@ func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report
 	}
 	for _, f := range report.Flips {
 		if !f.Accepted {
-			report.Findings = append(report.Findings, Finding{File: f.Launch, Code: "verdict_flips", Message: flipText(f)})
+			report.Findings = append(report.Findings, v1.PolicyFinding{File: f.Launch, Code: "verdict_flips", Message: flipText(f)})
 		}
 	}
 }
 
 // flipText is one line of the difference, with the name that accepts it.
-func flipText(f Flip) string {
+func flipText(f v1.LaunchFlip) string {
 	checks := make([]string, 0, len(f.Checks))
 	for _, c := range f.Checks {
 		checks = append(checks, fmt.Sprintf("%s %s -> %s", c.Check, c.From, c.To))

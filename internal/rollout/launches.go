@@ -60,8 +60,8 @@ func readLaunches(dir string) (list []stored, err error) {
 }
 
 // compare judges every stored launch by two revisions, at one time, and tells what comes out differently.
-func compare(ctx context.Context, active, candidate lookback.Decider, launches []stored, now time.Time) ([]Flip, error) {
-	var flips []Flip
+func compare(ctx context.Context, active, candidate lookback.Decider, launches []stored, now time.Time) ([]v1.LaunchFlip, error) {
+	var flips []v1.LaunchFlip
 	for _, s := range launches {
 		before, err := outcomeOf(ctx, active, s.launch, now)
 		if err != nil {
@@ -71,13 +71,13 @@ func compare(ctx context.Context, active, candidate lookback.Decider, launches [
 		if err != nil {
 			return nil, err
 		}
-		flip := Flip{Launch: s.name, From: before.Outcome, To: after.Outcome}
+		flip := v1.LaunchFlip{Launch: s.name, From: before.Outcome, To: after.Outcome}
 		if before.JSON != nil && after.JSON != nil {
 			if flip.Checks, err = lookback.Flips(before.JSON, after.JSON); err != nil {
 				return nil, err
 			}
 		} else if flip.From != flip.To {
-			flip.Checks = []lookback.Flip{{Check: lookback.VerdictFlip, From: flip.From, To: flip.To}}
+			flip.Checks = []v1.Flip{{Check: lookback.VerdictFlip, From: flip.From, To: flip.To}}
 		}
 		if len(flip.Checks) > 0 {
 			flips = append(flips, flip)
@@ -102,7 +102,7 @@ func outcomeOf(ctx context.Context, by lookback.Decider, launch *v1.Launch, now 
 }
 
 // accept marks the flips that somebody named, and tells whether that is all of them.
-func accept(flips []Flip, names []string) bool {
+func accept(flips []v1.LaunchFlip, names []string) bool {
 	all := true
 	for i := range flips {
 		f := &flips[i]

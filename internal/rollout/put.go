@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/lookback"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/policy/bundle"
@@ -41,8 +42,8 @@ func (r *Rollout) recallPut() {
 }
 
 // Put tries a bundle in place of the one that was sent before, and puts it in force if it passes all stages. Match, if it is
-// given, is the revision that must be in force; accepted names flips of stored launches. Errors say why nothing was tried.
-func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted []string) (*Report, error) {
+// given, is the digest of the revision that must be in force; accepted names flips of stored launches. Errors say why nothing was tried.
+func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted []string) (*v1.PolicyReport, error) {
 	switch {
 	case len(r.origins) > 0:
 		return nil, ErrHasSources
@@ -53,8 +54,8 @@ func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted
 		return nil, ErrBusy
 	}
 	defer r.trial.Unlock()
-	if match != "" && match != r.Status().Revision {
-		return nil, ErrStale
+	if info, err := r.engine.Info(); err != nil || match != "" && match != info.Digest {
+		return nil, errors.Join(err, ErrStale)
 	}
 	old := r.put
 	r.put = &remote{name: sent, opts: &r.opts, packed: packed}
@@ -70,10 +71,10 @@ func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted
 }
 
 // tryHere tries what the sources hold together with what was sent.
-func (r *Rollout) tryHere(ctx context.Context, accepted []string) *Report {
+func (r *Rollout) tryHere(ctx context.Context, accepted []string) *v1.PolicyReport {
 	c, err := r.look(ctx, false)
 	if err != nil {
-		report := &Report{Stage: StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}
+		report := &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}
 		r.refuse("", report)
 		return report
 	}
@@ -82,7 +83,7 @@ func (r *Rollout) tryHere(ctx context.Context, accepted []string) *Report {
 
 // Preview tries sources, with the data that is in force if none are given, and changes nothing. A log of decisions is replayed
 // beside the stored launches.
-func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []byte, log io.Reader) (*Report, error) {
+func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []byte, log io.Reader) (*v1.PolicyReport, error) {
 	if !r.trial.TryLock() {
 		return nil, ErrBusy
 	}
@@ -96,7 +97,7 @@ func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []b
 		err = c.seal()
 	}
 	if err != nil {
-		return &Report{Stage: StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}, nil
+		return &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}, nil
 	}
 	candidate, report := r.try(ctx, c, nil)
 	if candidate == nil {

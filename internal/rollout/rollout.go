@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -27,19 +28,8 @@ type Rollout struct {
 	refused string
 
 	mu     sync.Mutex // of what follows
-	status Status
+	status v1.PolicyStatus
 	counts map[string]int64 // trials by the stage at which they ended
-}
-
-// Status is what is in force and how changing that fares.
-type Status struct {
-	Revision string `json:"revision"`
-	// Content is the digest over the sources of what is in force, since Activated.
-	Content   string         `json:"content"`
-	Activated time.Time      `json:"activated"`
-	Sources   []SourceStatus `json:"sources"`
-	// Candidate is the content that was refused, unless it is gone again.
-	Candidate *Report `json:"candidate,omitempty"`
 }
 
 // settleTime is the default of Rollout.settle.
@@ -54,7 +44,7 @@ func Open(ctx context.Context, opts Options) (*Rollout, error) {
 	}
 	r := &Rollout{opts: opts, settle: settleTime, counts: map[string]int64{}}
 	for _, source := range opts.Sources {
-		o := &origin{path: source, status: SourceStatus{Source: source}}
+		o := &origin{path: source, status: v1.PolicySource{Source: source}}
 		if IsURL(source) {
 			o.remote = newRemote(source, &r.opts)
 			o.status.Source = o.remote.name
@@ -74,12 +64,12 @@ func Open(ctx context.Context, opts Options) (*Rollout, error) {
 		return nil, err
 	}
 	if fresh && !opts.Untested {
-		report := &Report{}
+		report := &v1.PolicyReport{}
 		if r.test(ctx, c, report); report.Findings != nil {
 			return nil, errors.Join(fmt.Errorf("policy: its own tests fail: %s", texts(report.Findings)), r.engine.Close(ctx))
 		}
 	}
-	r.activated(c, &Report{})
+	r.activated(c, &v1.PolicyReport{})
 	return r, nil
 }
 
@@ -137,7 +127,7 @@ func (r *Rollout) poll(ctx context.Context) {
 	}
 	if err != nil {
 		if content := "unreadable: " + err.Error(); content != r.refused {
-			r.refuse(content, &Report{Stage: StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)})
+			r.refuse(content, &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)})
 		}
 		return
 	}
@@ -165,7 +155,7 @@ func (r *Rollout) settled(ctx context.Context, c *content) bool {
 }
 
 // change tries a content and puts it in force if it passes. It needs the trial.
-func (r *Rollout) change(ctx context.Context, c *content, accepted []string) *Report {
+func (r *Rollout) change(ctx context.Context, c *content, accepted []string) *v1.PolicyReport {
 	candidate, report := r.try(ctx, c, accepted)
 	free := context.WithoutCancel(ctx)
 	if candidate != nil {

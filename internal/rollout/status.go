@@ -5,14 +5,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	v1 "github.com/tiergate/tiergate/api/v1"
 )
 
 // Status tells what is in force and how changing that fares.
-func (r *Rollout) Status() Status {
+func (r *Rollout) Status() v1.PolicyStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	s.Sources = make([]SourceStatus, 0, len(r.origins))
+	s.Sources = make([]v1.PolicySource, 0, len(r.origins))
 	for _, o := range r.origins {
 		s.Sources = append(s.Sources, o.status)
 	}
@@ -49,13 +51,13 @@ func (r *Rollout) note(o *origin, err error) {
 }
 
 // activated notes what is in force, and keeps copies of what came over a network.
-func (r *Rollout) activated(c *content, report *Report) {
+func (r *Rollout) activated(c *content, report *v1.PolicyReport) {
 	info, _ := r.engine.Info()
 	r.mu.Lock()
 	first := r.status.Revision == ""
 	previous := r.status.Revision
 	r.status.Revision, r.status.Content, r.status.Activated, r.status.Candidate = info.Revision, c.digest, r.opts.Policy.Now(), nil
-	r.counts[StageActive]++
+	r.counts[v1.StageActive]++
 	r.mu.Unlock()
 	if !first {
 		r.opts.Logger.Info("policy activated", "revision", info.Revision, "previous", previous, "content", c.digest, "tests", report.Tests,
@@ -72,7 +74,7 @@ func (r *Rollout) activated(c *content, report *Report) {
 }
 
 // refuse notes a content that is not put in force.
-func (r *Rollout) refuse(content string, report *Report) {
+func (r *Rollout) refuse(content string, report *v1.PolicyReport) {
 	r.refused = content
 	r.mu.Lock()
 	r.status.Candidate = report
@@ -98,7 +100,7 @@ func (r *Rollout) withdrawn() {
 // maxTold bounds how many findings a log line has.
 const maxTold = 20
 
-func texts(findings []Finding) string {
+func texts(findings []v1.PolicyFinding) string {
 	var lines []string
 	for _, f := range findings {
 		switch {
@@ -113,7 +115,7 @@ func texts(findings []Finding) string {
 	return bounded(lines)
 }
 
-func flipTexts(flips []Flip) string {
+func flipTexts(flips []v1.LaunchFlip) string {
 	var lines []string
 	for _, f := range flips {
 		lines = append(lines, fmt.Sprintf("%s %s -> %s", f.Launch, f.From, f.To))
