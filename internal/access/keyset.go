@@ -47,7 +47,7 @@ type publicKey struct {
 var (
 	errNoKeySet = errors.New(`this is no JSON web key set, {"keys": [...]}, as an API server gives it at /openid/v1/jwks`)
 	errNoKeys   = fmt.Errorf("the key set has no public key with an id (kid) for any of %v", algorithms)
-	errPrivate  = errors.New("the key set holds a private key; anybody who reads it can sign tokens: give the public half, and make a new key")
+	errPrivate  = errors.New("the key set holds a private or shared key, with which anybody who reads it can sign; make a new one, and give its public half")
 	errSameID   = errors.New("the key set has two keys with one id (kid)")
 	errMany     = fmt.Errorf("the key set has more than %d keys", maxKeys)
 )
@@ -65,12 +65,12 @@ func parseKeySet(text []byte) (*keySet, error) {
 	}
 	set := &keySet{digest: sha256.Sum256(text), byID: map[string]publicKey{}}
 	for _, raw := range document.Keys {
+		if holdsSecret(raw) {
+			return nil, errPrivate
+		}
 		parsed, err := jwk.ParseKey(raw)
 		if err != nil {
 			continue
-		}
-		if private, _ := jwk.IsPrivateKey(parsed); private {
-			return nil, errPrivate
 		}
 		id, _ := parsed.KeyID()
 		key, usable := usableKey(parsed)
@@ -86,6 +86,18 @@ func parseKeySet(text []byte) (*keySet, error) {
 		return nil, errNoKeys
 	}
 	return set, nil
+}
+
+// holdsSecret finds the members of private and shared keys of every kind, whether or not the key can be read otherwise.
+func holdsSecret(raw jsontext.Value) bool {
+	var members map[string]jsontext.Value
+	_ = json.Unmarshal(raw, &members) // what is no object has none
+	for _, name := range []string{"d", "k", "priv"} {
+		if _, there := members[name]; there {
+			return true
+		}
+	}
+	return false
 }
 
 // usableKey takes a key that signatures can be verified with, and finds the algorithms that it is for.
