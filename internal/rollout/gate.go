@@ -15,7 +15,7 @@ import (
 func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*policy.Candidate, *v1.PolicyReport) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timeout, fmt.Errorf("the trial took more than %s", r.opts.Timeout))
 	defer cancel()
-	report := &v1.PolicyReport{Stage: v1.StageCompile, Time: r.opts.Policy.Now(), Content: c.digest}
+	report := &v1.PolicyReport{Stage: v1.StageCompile, Time: r.now(), Content: c.digest}
 	candidate, err := r.engine.Prepare(ctx, c.sources, c.data)
 	if err != nil {
 		report.Findings = findings(err)
@@ -71,7 +71,7 @@ func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report
 		report.Findings = findings(err)
 		return
 	}
-	report.Flips, err = compare(ctx, r.engine, candidate, launches, r.opts.Policy.Now())
+	report.Flips, err = compare(ctx, r.engine, candidate, launches, r.now())
 	if err != nil {
 		report.Findings = findings(err)
 		return

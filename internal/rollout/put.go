@@ -74,7 +74,7 @@ func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted
 func (r *Rollout) tryHere(ctx context.Context, accepted []string) *v1.PolicyReport {
 	c, err := r.look(ctx, false)
 	if err != nil {
-		report := &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}
+		report := &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)}
 		r.refuse("", report)
 		return report
 	}
@@ -97,7 +97,7 @@ func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []b
 		err = c.seal()
 	}
 	if err != nil {
-		return &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)}, nil
+		return &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)}, nil
 	}
 	candidate, report := r.try(ctx, c, nil)
 	if candidate == nil {

@@ -127,7 +127,7 @@ func (r *Rollout) poll(ctx context.Context) {
 	}
 	if err != nil {
 		if content := "unreadable: " + err.Error(); content != r.refused {
-			r.refuse(content, &v1.PolicyReport{Stage: v1.StageRead, Time: r.opts.Policy.Now(), Findings: findings(err)})
+			r.refuse(content, &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)})
 		}
 		return
 	}

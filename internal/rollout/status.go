@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 )
@@ -36,7 +37,7 @@ func (r *Rollout) note(o *origin, err error) {
 	if err != nil {
 		text = err.Error()
 	} else {
-		o.status.Read = r.opts.Policy.Now()
+		o.status.Read = r.now()
 	}
 	switch {
 	case text != "" && text != o.status.Error:
@@ -56,7 +57,7 @@ func (r *Rollout) activated(c *content, report *v1.PolicyReport) {
 	r.mu.Lock()
 	first := r.status.Revision == ""
 	previous := r.status.Revision
-	r.status.Revision, r.status.Content, r.status.Activated, r.status.Candidate = info.Revision, c.digest, r.opts.Policy.Now(), nil
+	r.status.Revision, r.status.Content, r.status.Activated, r.status.Candidate = info.Revision, c.digest, r.now(), nil
 	r.counts[v1.StageActive]++
 	r.mu.Unlock()
 	if !first {
@@ -129,3 +130,5 @@ func bounded(lines []string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+func (r *Rollout) now() time.Time { return r.opts.Policy.Now().UTC() }
