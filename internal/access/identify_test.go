@@ -60,8 +60,8 @@ func TestIdentifyRefusesTokens(t *testing.T) {
 func TestTokensAreComparedWithoutEarlyExit(t *testing.T) {
 	sum := [32]byte{1}
 	first, last := &Identity{Name: "first"}, &Identity{Name: "last"}
-	assert.Same(t, last, tokens{{sum: sum, identity: first}, {identity: new(Identity)}, {sum: sum, identity: last}}.find(&sum))
-	assert.Nil(t, tokens{{identity: first}}.find(&sum))
+	assert.Same(t, last, tokens{{sum: &sum, identity: first}, {sum: new([32]byte)}, {sum: &sum, identity: last}}.find(&sum))
+	assert.Nil(t, tokens{{sum: new([32]byte), identity: first}}.find(&sum))
 	assert.Nil(t, tokens(nil).find(&sum))
 }
 

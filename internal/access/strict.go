@@ -54,6 +54,9 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!
 
 // fill sets a value from a node, which stands under a key.
 func (m *mistakes) fill(n *yaml.Node, v reflect.Value, key string) {
+	if v.Kind() == reflect.Struct {
+		began(v, n.Line, true) // until it proves whole
+	}
 	switch kind := v.Kind(); {
 	case n.Kind == yaml.AliasNode:
 		m.add(n.Line, "%s: aliases are not followed; write it out", key)
@@ -66,7 +69,6 @@ func (m *mistakes) fill(n *yaml.Node, v reflect.Value, key string) {
 		m.mapping(n, v)
 	case kind == reflect.Struct:
 		m.add(n.Line, "%s: want a mapping with %s", key, strings.Join(keysOf(v.Type()), ", "))
-		began(v, n.Line, true)
 	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
 		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 		for i, element := range n.Content {

@@ -16,8 +16,9 @@ const leastToken = 16
 // tokens are opaque bearer tokens by their hashes. The tokens themselves are kept nowhere.
 type tokens []hashed
 
+// hashed has its hash behind a pointer, so that printing it, or what it is in, does not show it.
 type hashed struct {
-	sum      [sha256.Size]byte
+	sum      *[sha256.Size]byte
 	identity *Identity
 	line     int
 }
@@ -55,11 +56,11 @@ func (m *mistakes) tokens(entries []tokenEntry, defaults Limits, files *sources)
 			m.add(e.Line, "%s: %s", who, err)
 			continue
 		}
-		if same := slices.IndexFunc(out, func(h hashed) bool { return h.sum == sum }); same >= 0 {
+		if same := slices.IndexFunc(out, func(h hashed) bool { return *h.sum == sum }); same >= 0 {
 			m.add(e.Line, "%s: the entry in line %d has the same token, and who shows it could be either; make one for each",
 				who, out[same].line)
 		}
-		out = append(out, hashed{sum, identity, e.Line})
+		out = append(out, hashed{&sum, identity, e.Line})
 	}
 	return out
 }
