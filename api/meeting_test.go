@@ -59,6 +59,9 @@ type said struct {
 	text string
 }
 
+// contentType is the key of the content type of a request.
+type contentType struct{}
+
 // bearer is the key of the token that a request shows.
 type bearer struct{}
 
@@ -75,6 +78,9 @@ func (m *meeting) send(ctx context.Context, method, path string, body any) (said
 	request, err := http.NewRequestWithContext(ctx, method, "http://tiergate"+path, bytes.NewReader(text))
 	if err != nil {
 		return said{}, err
+	}
+	if mediaType, given := ctx.Value(contentType{}).(string); given {
+		request.Header.Set("Content-Type", mediaType)
 	}
 	if token, given := ctx.Value(bearer{}).(string); given {
 		request.Header.Set("Authorization", "Bearer "+token)

@@ -94,6 +94,12 @@ func New(opts Options) (*Server, error) {
 	registry.MustRegister(s.queue.gauges()...)
 	registry.MustRegister(s.attemptGauges()...)
 	registry.MustRegister(s.decisionCounters()...)
+	if s.policies != nil {
+		registry.MustRegister(rolloutMetrics(s.policies)...)
+	}
+	if s.access != nil {
+		registry.MustRegister(accessMetrics(s.access)...)
+	}
 	if opts.Shadow != nil {
 		s.follow(opts.Shadow, registry)
 	}
