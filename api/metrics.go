@@ -66,7 +66,7 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 		m.decisions[outcome] = decisions.WithLabelValues(outcome)
 	}
 	m.makeAttempts()
-	for _, reason := range []string{reasonPlaces, reasonBytes, reasonDeadline, reasonWaiting, reasonWatching} {
+	for _, reason := range []string{reasonPlaces, reasonBytes, reasonDeadline, reasonCrowd, reasonWaiting, reasonWatching} {
 		m.refused.WithLabelValues(reason)
 	}
 	m.byCheck.Store(&map[checkOutcome]prometheus.Counter{})

@@ -25,6 +25,7 @@ type queue struct {
 	places int
 	bytes  int64
 	closed bool
+	crowd  crowd
 	idle   chan struct{} // closed when the last place is given back after close
 
 	// turns are weighed by the size of the document, because so is what decoding takes: a large document takes the turns of
@@ -42,6 +43,7 @@ const (
 	reasonPlaces   = "places"
 	reasonBytes    = "bytes"
 	reasonDeadline = "deadline"
+	reasonCrowd    = "crowd"
 	reasonWaiting  = "waiting"
 	reasonWatching = "watching"
 )
@@ -58,7 +60,7 @@ const (
 
 func newQueue(maxPlaces int, maxBytes, maxBody int64, rejections *prometheus.CounterVec) *queue {
 	return &queue{
-		maxPlaces: maxPlaces, maxBytes: maxBytes, idle: make(chan struct{}), rejections: rejections,
+		maxPlaces: maxPlaces, maxBytes: maxBytes, idle: make(chan struct{}), rejections: rejections, crowd: newCrowd(),
 		turns: semaphore.NewWeighted(maxBody), capacity: maxBody,
 		leastTurn: max(1, maxBody/int64(turnsPerProcessor*runtime.GOMAXPROCS(0))),
 	}
@@ -75,13 +77,42 @@ func (q *queue) enter() (place, error) {
 		return place{}, q.reject(reasonPlaces,
 			"%d requests are in work or waiting, which is the most; try again later", q.places)
 	}
+	p := place{queue: q}
+	if q.crowd.lasts() {
+		if p.asked = q.crowd.excepts(); !p.asked {
+			return place{}, q.crowded()
+		}
+	}
 	q.places++
-	return place{queue: q}, nil
+	return p, nil
 }
 
 // guest is the place of a worker, which is counted and bounded elsewhere: the ranks of a large engine come all at once and
 // hold little, so that only their bodies and turns matter here.
-func (q *queue) guest() place { return place{queue: q, guest: true} }
+func (q *queue) guest() place { return place{queue: q, guest: true, asked: true} }
+
+// join counts a request whose body is complete among those that are to be decided, unless there is a crowd by now. Who was
+// asked in stays: an exception, or a guest, for whom other ranks wait.
+func (q *queue) join(asked bool) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !asked && q.crowd.lasts() {
+		return q.crowded()
+	}
+	q.crowd.ready++
+	return nil
+}
+
+// part takes back a join.
+func (q *queue) part() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.crowd.ready--
+}
+
+func (q *queue) crowded() error {
+	return q.reject(reasonCrowd, "requests come faster than they are decided: %d wait to be; try again later", q.crowd.ready)
+}
 
 // close refuses all further requests and returns a channel that is closed once no place is taken.
 func (q *queue) close() <-chan struct{} {
@@ -138,6 +169,9 @@ func (q *queue) gauges() []prometheus.Collector {
 type place struct {
 	queue *queue
 	guest bool
+	// asked is set for who is let in whatever crowd there is.
+	asked bool
+	ready bool
 	bytes int64
 	turn  int64
 }
@@ -156,8 +190,16 @@ func (p *place) reserve(n int64) error {
 	return nil
 }
 
-// wait takes a turn for a document of that size, first come, first served, as long as the context allows.
+// wait takes a turn for a document of that size, first come, first served, as long as the context allows. It is refused at
+// once in a crowd.
 func (p *place) wait(ctx context.Context, size int64, yaml bool) error {
+	if err := p.queue.join(p.asked); err != nil {
+		return err
+	}
+	p.ready = true
+	// Requests that wait for a processor are seen by nobody. So all that have arrived are read, and counted or refused, which
+	// costs little, before this one is decided.
+	runtime.Gosched()
 	weight := int64(jsonWeight)
 	if yaml {
 		weight = yamlWeight
@@ -180,6 +222,10 @@ func (p *place) done() {
 		p.queue.turns.Release(p.turn)
 		p.queue.working.Add(-1)
 		p.turn = 0
+	}
+	if p.ready {
+		p.queue.part()
+		p.ready = false
 	}
 }
 
