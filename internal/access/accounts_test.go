@@ -32,6 +32,8 @@ func TestIdentifyByServiceAccount(t *testing.T) {
 		Name: "serviceaccount:team-x/sa", Tenant: "team-x", Roles: []Role{Worker, Reader}, Engines: []string{"team-x.sa.*", "vllm-0-1"},
 	}, identified(t, guard, asking("Bearer "+team)))
 	assert.Same(t, identified(t, guard, asking("Bearer "+team)), identified(t, guard, asking("Bearer "+team)), "verified once")
+	other := ec.token(t, map[string]any{"sub": "system:serviceaccount:team-y:sb", "kubernetes.io": map[string]any{"pod": map[string]any{"name": "p"}}})
+	assert.Equal(t, []string{"team-y.sb.*", "p"}, identified(t, guard, asking("Bearer "+other)).Engines, "names are filled in for each")
 }
 
 func TestServiceAccountsAreTakenInTheOrderOfTheFile(t *testing.T) {

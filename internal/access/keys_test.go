@@ -120,7 +120,11 @@ func TestUnknownKeysAreAskedForOnceInAPause(t *testing.T) {
 func TestKeysThatAreGoneCountNoMore(t *testing.T) {
 	c := newCluster(t, answering(http.StatusOK, keySetOf(t, rsaSigner())))
 	old := rsaSigner().token(t, nil)
-	identified(t, c.guard, asking("Bearer "+old))
+	first := identified(t, c.guard, asking("Bearer "+old))
+	c.pass(refreshAfter)
+	c.guard.refreshKeys(t.Context())
+	assert.EqualValues(t, 2, c.asked.Load())
+	assert.Same(t, first, identified(t, c.guard, asking("Bearer "+old)), "the same keys are no reason to verify anew")
 	c.answers(answering(http.StatusOK, keySetOf(t, ecSigner(t, "key-2"))))
 	c.guard.refreshKeys(t.Context())
 	identified(t, c.guard, asking("Bearer "+old))
