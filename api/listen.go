@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,27 +18,52 @@ const socketMode = 0o660
 // listener is an open address.
 type listener struct {
 	net.Listener
-	addr       string
-	diagnostic bool
+	addr   string
+	scheme string // http or https
+	role   listenerRole
 }
+
+// listenerRole is what an address is for.
+type listenerRole int
+
+const (
+	mainListener listenerRole = iota
+	diagnosticListener
+	webhookListener
+)
 
 // Listen opens all addresses, or none and reports why. Serve does it otherwise; who calls it first learns of a taken
 // address, or of the port that 0 stands for, before anything is served.
 func (s *Server) Listen() error {
-	addrs := s.config.Addr
-	if s.config.DiagnosticAddr != "" {
-		addrs = append(addrs[:len(addrs):len(addrs)], s.config.DiagnosticAddr)
-	}
-	for i, addr := range addrs {
-		l, err := listen(addr)
-		if err != nil {
-			s.closeListeners()
-			return fmt.Errorf("listen on %s: %w", addr, err)
+	for _, addr := range s.config.Addr {
+		if err := s.open(addr, mainListener); err != nil {
+			return err
 		}
-		s.listeners = append(s.listeners, listener{
-			limit(l, s.config.MaxConnections), addr, i >= len(s.config.Addr),
-		})
 	}
+	if s.config.WebhookAddr != "" {
+		if err := s.open(s.config.WebhookAddr, webhookListener); err != nil {
+			return err
+		}
+	}
+	if s.config.DiagnosticAddr != "" {
+		return s.open(s.config.DiagnosticAddr, diagnosticListener)
+	}
+	return nil
+}
+
+// open opens an address, or closes all that are open. A unix socket is not encrypted, since only this machine can reach it, nor
+// is the diagnostic address, which tells nothing that is secret.
+func (s *Server) open(addr string, role listenerRole) error {
+	raw, err := listen(addr)
+	if err != nil {
+		s.closeListeners()
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	l := listener{limit(raw, s.config.MaxConnections), addr, "http", role}
+	if s.tls != nil && raw.Addr().Network() != "unix" && role != diagnosticListener {
+		l.Listener, l.scheme = tls.NewListener(l.Listener, s.tls.Server(role == webhookListener)), "https"
+	}
+	s.listeners = append(s.listeners, l)
 	return nil
 }
 
@@ -48,7 +74,7 @@ func (s *Server) closeListeners() {
 	s.listeners = nil
 }
 
-// URLs are the base URLs of the main addresses, and of the diagnostic address last if there is one. It is empty unless
+// URLs are the base URLs of the main addresses, and of the webhook's and the diagnostic address last if there are any. It is empty unless
 // the server listens.
 func (s *Server) URLs() []string {
 	var urls []string
@@ -56,7 +82,7 @@ func (s *Server) URLs() []string {
 		if l.Addr().Network() == "unix" {
 			urls = append(urls, l.addr)
 		} else {
-			urls = append(urls, "http://"+l.Addr().String())
+			urls = append(urls, l.scheme+"://"+l.Addr().String())
 		}
 	}
 	return urls

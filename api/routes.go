@@ -24,6 +24,8 @@ type route struct {
 	level slog.Level
 	// diagnostic routes are also served at the diagnostic address; metrics only there, if there is one.
 	diagnostic bool
+	// webhook routes are also served at the webhook's address.
+	webhook bool
 
 	// succeeded counts the answers with status 200.
 	succeeded prometheus.Counter
@@ -50,9 +52,9 @@ func routes() []*route {
 		{method: post, path: "/v1/policies/preview", roles: ruling, admin: true, handle: (*exchange).previewPolicies},
 		{method: get, path: "/v1/decisions", roles: ruling, admin: true, handle: (*exchange).recentDecisions},
 		{method: get, path: "/openapi.yaml", handle: (*exchange).openapi},
-		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true},
-		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true},
-		{method: get, path: "/health/ready", handle: (*exchange).ready, level: debug, diagnostic: true},
+		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true, webhook: true},
+		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true, webhook: true},
+		{method: get, path: "/health/ready", handle: (*exchange).ready, level: debug, diagnostic: true, webhook: true},
 		{method: get, path: metricsPath, roles: reading, handle: (*exchange).expose, level: debug, diagnostic: true},
 	}
 }
@@ -61,8 +63,8 @@ func routes() []*route {
 // to them.
 var unmatched = &route{path: "unmatched"}
 
-// handler serves the routes that are chosen, to those who may ask; at the diagnostic address that is everybody.
-func (s *Server) handler(diagnostic bool, chosen func(*route) bool) http.Handler {
+// handler serves the routes that are chosen, to those who may ask; where open, to everybody.
+func (s *Server) handler(open bool, chosen func(*route) bool) http.Handler {
 	e := echo.New()
 	for _, rt := range s.routes {
 		if !chosen(rt) {
@@ -77,7 +79,7 @@ func (s *Server) handler(diagnostic bool, chosen func(*route) bool) http.Handler
 			}
 			return rt.handle(x)
 		}
-		if diagnostic || len(rt.roles) == 0 {
+		if open || len(rt.roles) == 0 {
 			handle = func(x *exchange) error { return rt.handle(x) }
 		}
 		e.Add(rt.method, rt.path, func(c echo.Context) error {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // answerTime is what requests get to write that they were cut off.
@@ -25,6 +27,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	main, diagnostic := s.httpServer(s.main, base), s.httpServer(s.diagnostic, base)
+	webhook := s.httpServer(s.webhook, base)
 	failed := make(chan error, len(s.listeners))
 	gathering, disperse := context.WithCancel(context.WithoutCancel(ctx))
 	defer disperse()
@@ -33,15 +36,15 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.shadow != nil {
 		gathered.Go(func() { s.shadow.Run(gathering) })
 	}
+	if s.tls != nil {
+		gathered.Go(func() { s.tls.Run(gathering) })
+	}
 	if s.access != nil {
 		gathered.Go(func() { s.access.Run(gathering) })
 	}
 	var running sync.WaitGroup
 	for _, l := range s.listeners {
-		server := main
-		if l.diagnostic {
-			server = diagnostic
-		}
+		server := map[listenerRole]*http.Server{mainListener: main, diagnosticListener: diagnostic, webhookListener: webhook}[l.role]
 		running.Go(func() {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.addr, err)
@@ -56,7 +59,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.draining.Store(true)
 	s.log.Info("shutting down", "timeout", s.config.ShutdownTimeout.String())
-	err = errors.Join(err, s.drain(main, cut))
+	err = errors.Join(err, s.drain(cut, main, webhook))
 	// The diagnostic address goes last, so that who watches sees the service become unready rather than vanish.
 	_ = diagnostic.Close()
 	running.Wait()
@@ -66,13 +69,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// drain ends a server: in peace within the timeout, by cancelling what is left after it.
-func (s *Server) drain(server *http.Server, cut context.CancelCauseFunc) error {
+// drain ends servers: in peace within the timeout, by cancelling what is left after it.
+func (s *Server) drain(cut context.CancelCauseFunc, servers ...*http.Server) error {
 	s.waiting.close()
 	s.watching.close()
 	peace, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
-	err := server.Shutdown(peace)
+	err := shutdown(peace, servers)
 	idle := s.queue.close()
 	if err == nil {
 		s.settle(idle)
@@ -83,12 +86,23 @@ func (s *Server) drain(server *http.Server, cut context.CancelCauseFunc) error {
 	cut(errShuttingDown)
 	last, cancelLast := context.WithTimeout(context.Background(), answerTime)
 	defer cancelLast()
-	if server.Shutdown(last) != nil {
-		_ = server.Close()
+	if shutdown(last, servers) != nil {
+		for _, server := range servers {
+			_ = server.Close()
+		}
 	}
 	s.settle(idle)
 	return fmt.Errorf("shut down: %d requests were still open after %s and were cut off",
 		open, s.config.ShutdownTimeout)
+}
+
+// shutdown ends all servers at the same time.
+func shutdown(ctx context.Context, servers []*http.Server) error {
+	var ending errgroup.Group
+	for _, server := range servers {
+		ending.Go(func() error { return server.Shutdown(ctx) })
+	}
+	return ending.Wait()
 }
 
 // settle waits for the handlers: connections end before them.

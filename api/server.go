@@ -1,9 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tiergate/tiergate/internal/access"
+	"github.com/tiergate/tiergate/internal/certs"
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/lookback"
@@ -34,6 +38,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Decisions keeps a record of every verdict and admission; nil keeps none. The server does not close it.
 	Decisions *decisionlog.Log
+	// TLS has the certificates of the host:port addresses; nil speaks plain HTTP. The server runs it.
+	TLS *certs.Store
 	// Access tells who asks; nil lets everybody who can connect ask what no administrator is needed for. The server runs it.
 	Access *access.Guard
 	// Policies keep Engine at what its sources say, and take what administrators send; nil leaves it as it is. The server does
@@ -55,12 +61,13 @@ type Server struct {
 	metrics           *metrics
 	decisions         *decisionlog.Log
 	access            *access.Guard
+	tls               *certs.Store
 	policies          *rollout.Rollout
 	shadow            *lookback.Shadow
 	routes            []*route
 	heartbeat         time.Duration
 
-	main, diagnostic http.Handler
+	main, diagnostic, webhook http.Handler
 
 	listeners []listener
 	draining  atomic.Bool
@@ -82,6 +89,7 @@ func New(opts Options) (*Server, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
+	s.tls = opts.TLS
 	s.decisions, s.access, s.policies = opts.Decisions, opts.Access, opts.Policies
 	var registry *prometheus.Registry
 	s.metrics, registry = newMetrics(opts.Engine)
@@ -109,6 +117,7 @@ func New(opts Options) (*Server, error) {
 	apart := opts.Config.DiagnosticAddr != ""
 	s.main = s.handler(false, func(rt *route) bool { return !apart || rt.path != metricsPath })
 	s.diagnostic = s.handler(true, func(rt *route) bool { return rt.diagnostic })
+	s.webhook = s.handler(true, func(rt *route) bool { return rt.webhook })
 	return s, nil
 }
 
@@ -127,6 +136,20 @@ func (s *Server) httpServer(h http.Handler, base context.Context) *http.Server {
 		WriteTimeout:      s.config.WriteTimeout,
 		IdleTimeout:       s.config.IdleTimeout,
 		MaxHeaderBytes:    int(s.config.MaxHeader),
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:          log.New(connectionLog{s.log}, "", 0),
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // see certs.Store.Server
 	}
+}
+
+// connectionLog takes what the HTTP library says of connections. That somebody speaks no TLS is no news: scanners and probes
+// do, all day.
+type connectionLog struct{ log *slog.Logger }
+
+func (c connectionLog) Write(text []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.Contains(text, []byte("TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	c.log.Log(context.Background(), level, string(bytes.TrimSpace(text)))
+	return len(text), nil
 }

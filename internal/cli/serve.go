@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiergate/tiergate/api"
 	"github.com/tiergate/tiergate/internal/access"
+	"github.com/tiergate/tiergate/internal/certs"
 	"github.com/tiergate/tiergate/internal/config"
 	"github.com/tiergate/tiergate/internal/rendezvous/journal"
 )
@@ -56,10 +57,16 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
 	}
+	var tls *certs.Store
+	if serve.TLSCert != "" {
+		if tls, err = certs.Open(certs.Options{Cert: serve.TLSCert, Key: serve.TLSKey, CA: serve.TLSClientCA, Logger: serve.Logger(a.stderr)}); err != nil {
+			return errors.Join(usagef("tls: %s", err), closeDecisions(decisions, serve.ShutdownTimeout))
+		}
+	}
 	defer roll(ctx, policies, shadow)()
 	opts := api.Options{
 		Engine: policies.Engine(), Policies: policies, Journal: attempts, Solo: attempts.Solo(), Config: serve,
-		Logger: serve.Logger(a.stderr), Decisions: decisions, Access: guard,
+		Logger: serve.Logger(a.stderr), Decisions: decisions, Access: guard, TLS: tls,
 	}
 	if shadow != nil {
 		opts.Shadow = shadow.Engine()

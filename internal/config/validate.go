@@ -20,6 +20,7 @@ func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(
 func (s *Serve) Validate() error {
 	var m mistakes
 	s.validateAddresses(&m)
+	s.validateTLS(&m)
 	s.validateNATS(&m)
 	s.validateDecisionLog(&m)
 	s.validateVerification(&m)

@@ -77,6 +77,28 @@ func TestAddressesThatAreAllowed(t *testing.T) {
 	}
 }
 
+func TestTLSIsWholeOrNotThere(t *testing.T) {
+	for _, test := range []struct {
+		settings config.Serve
+		want     string
+	}{
+		{config.Serve{TLSCert: "c"}, "tls_cert: a certificate needs tls_cert and tls_key; give both or neither"},
+		{config.Serve{TLSKey: "k"}, "tls_cert: a certificate needs tls_cert and tls_key; give both or neither"},
+		{config.Serve{TLSClientCA: "ca"}, "tls_client_ca: clients show certificates over TLS alone; give tls_cert and tls_key, or leave it out"},
+		{config.Serve{WebhookAddr: ":8643"}, "webhook_addr: API servers call webhooks over TLS alone; give tls_cert and tls_key"},
+		{
+			config.Serve{WebhookAddr: "unix:///run/a", TLSCert: "c", TLSKey: "k"},
+			`webhook_addr: "unix:///run/a" is a socket, which no API server reaches; write host:port, e.g. 0.0.0.0:8643`,
+		},
+		{
+			config.Serve{WebhookAddr: "8643", TLSCert: "c", TLSKey: "k"},
+			`webhook_addr: "8643" is no address; write host:port, e.g. 127.0.0.1:8642, or unix:// and a path`,
+		},
+	} {
+		assert.EqualError(t, test.settings.Complete(""), test.want)
+	}
+}
+
 func TestIdentitiesNeedAnEncryptedConnection(t *testing.T) {
 	s := config.Serve{Addr: []string{":1"}, Access: "access.yaml"}
 	assert.EqualError(t, s.Complete(""), `addr: ":1" can be reached from other machines, and tokens would cross the network in the `+
