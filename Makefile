@@ -1,5 +1,5 @@
 # README.md has the two commands of a newcomer; the rest is what CI and releases call.
-.PHONY: build test lint rules fuzz bench library python wheel e2e-vllm
+.PHONY: build test lint rules fuzz bench soak library python wheel e2e-vllm
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
@@ -39,6 +39,11 @@ bench: build
 	go run ./bench/cmd/collective
 	go run ./bench/cmd/storm
 	go test -run '^$$' -bench 'Collection|Evaluation|Encode|Decode' ./policy/internal/host
+
+# Twice what one service can do, for SOAK_SECONDS and some warming up and calming down, beside clients that misbehave.
+SOAK_SECONDS ?= 180
+soak: build
+	go run ./bench/cmd/soak -duration $(SOAK_SECONDS)s
 
 library:
 	CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -buildmode=c-shared -o bin/libtiergate.so ./cmd/libtiergate

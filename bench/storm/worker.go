@@ -63,7 +63,10 @@ func (p *progress) admission() *v1.Admission {
 	return p.Admission
 }
 
-// put repeats a request until it is answered with more than "wait".
+// busyPause is what a busy service asks for.
+const busyPause = time.Second
+
+// put repeats a request until it is answered with more than "wait" or "come back later".
 func (w *worker) put(ctx context.Context, target string, body []byte) (*progress, error) {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPut, target, bytes.NewReader(body))
@@ -81,6 +84,10 @@ func (w *worker) put(ctx context.Context, target string, body []byte) (*progress
 		case err != nil:
 			return nil, err
 		case response.StatusCode == http.StatusAccepted:
+		case response.StatusCode == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "":
+			if !sleepUntil(ctx, time.Now().Add(busyPause)) {
+				return nil, fmt.Errorf("%w: %s: %.300s", ctx.Err(), response.Status, answer)
+			}
 		case response.StatusCode != http.StatusOK:
 			return nil, fmt.Errorf("%s %s: %s: %.300s", request.Method, target, response.Status, answer)
 		default:
