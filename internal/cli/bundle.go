@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ type bundleSignCmd struct {
 }
 
 // Run writes next to what it replaces first, so that a full disk leaves the old bundle.
-func (c *bundleSignCmd) Run(a *app) error {
+func (c *bundleSignCmd) Run(_ context.Context, a *app) error {
 	signing := bundle.Signing{Key: bundle.Key{Algorithm: c.SigningAlg}, Scope: c.Scope}
 	var err error
 	if signing.Key.Text, err = os.ReadFile(c.SigningKey); err != nil {
@@ -89,7 +90,7 @@ type bundleVerifyCmd struct {
 	Path string `arg:"" name:"bundle" help:"A bundle or a directory."`
 }
 
-func (c *bundleVerifyCmd) Run(a *app) error {
+func (c *bundleVerifyCmd) Run(_ context.Context, a *app) error {
 	verification, err := c.verification()
 	if err != nil {
 		return err

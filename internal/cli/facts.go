@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/tiergate/tiergate/internal/cli/output"
 	"github.com/tiergate/tiergate/runtime"
 )
@@ -16,7 +18,7 @@ another /dev/shm. Its answer is always status 0: facts are no verdict.`
 }
 
 // Run writes the facts of this process.
-func (c *factsCmd) Run(a *app) error {
+func (c *factsCmd) Run(_ context.Context, a *app) error {
 	facts := runtime.Facts(a.env)
 	return output.NodeFacts(a.stdout, c.Output, output.StyleFor(a.stdout, a.env), &facts)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,7 +22,7 @@ type policyFmtCmd struct {
 }
 
 // Run formats every file; one that cannot be parsed is reported and does not stop the others.
-func (c *policyFmtCmd) Run(a *app) error {
+func (c *policyFmtCmd) Run(_ context.Context, a *app) error {
 	files, err := regoFiles(c.Paths)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -49,11 +47,10 @@ func (c *policyNewCmd) Run(ctx context.Context, a *app) error {
 	if err := os.MkdirAll(filepath.Dir(rules), 0o755); err != nil {
 		return usagef("make directory: %s", err)
 	}
-	values := map[string]string{"ID": c.ID}
-	if err := writeNew(rules, newCheck, values); err != nil {
+	if err := writeNew(rules, newCheck, c.ID); err != nil {
 		return err
 	}
-	if err := writeNew(tests, newTest, values); err != nil {
+	if err := writeNew(tests, newTest, c.ID); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, `%[1]s
@@ -101,11 +98,7 @@ func (c *policyNewCmd) validate(ctx context.Context) error {
 }
 
 // writeNew refuses a file that came into being since it was looked for.
-func writeNew(file, text string, values map[string]string) error {
-	var b bytes.Buffer
-	if err := template.Must(template.New(file).Parse(text)).Execute(&b, values); err != nil {
-		return err
-	}
+func writeNew(file, text, id string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s is there already, and is left as it is", file)
@@ -113,7 +106,7 @@ func writeNew(file, text string, values map[string]string) error {
 	if err != nil {
 		return usagef("write check: %s", err)
 	}
-	_, err = f.Write(b.Bytes())
+	_, err = f.WriteString(strings.ReplaceAll(text, "{{.ID}}", id))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -19,10 +19,16 @@ type grammar struct {
 	Serve    serveCmd    `cmd:"" help:"Answer launchers over HTTP."`
 	Register registerCmd `cmd:"" help:"Prove that ranks share memory, and start the engine once all of it was admitted."`
 	Facts    factsCmd    `cmd:"" help:"Show what this process sees of its node, /dev/shm and memory limit."`
+	Health   healthCmd   `cmd:"" help:"Ask whether a service is ready, for probes."`
 	Gate     gateCmd     `cmd:"" hidden:"" help:"Answer one request of a parent process on standard input."`
 	Policy   policyCmd   `cmd:"" help:"Work on rules."`
 	Bundle   bundleCmd   `cmd:"" help:"Sign bundles of rules and verify their signatures."`
 	Version  versionCmd  `cmd:"" help:"Show versions and the revision of the shipped rules."`
+}
+
+// command is what every leaf of the grammar is.
+type command interface {
+	Run(ctx context.Context, a *app) error
 }
 
 // app is what commands work with.
@@ -48,38 +54,34 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 
 func (a *app) run(ctx context.Context, args []string) Status {
 	var g grammar
-	helped := false
 	parser, err := kong.New(&g,
 		kong.Name("tiergate"),
 		kong.Description("Decides whether an LLM inference engine may bring up its KV-cache tiers on the machines it was given."),
 		kong.Writers(a.stdout, a.stderr),
-		kong.Exit(func(int) { helped = true }), // kong calls this after --help and then goes on
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.DefaultEnvars("TIERGATE"),
-		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
 		return a.end("tiergate", fmt.Errorf("build command line: %w", err))
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parse(parser, args)
+	name := "tiergate"
+	if node := parsed.Selected(); node != nil {
+		name = node.FullPath()
+	}
 	switch {
-	case helped:
+	case errors.Is(err, errHelped):
 		return StatusAllow
 	case err != nil:
-		return a.end(failedCommand(err), usagef("%s", err))
+		return a.end(name, usagef("%s", err))
 	case a.command != nil && !takesCommand(parsed):
-		return a.end(parsed.Selected().FullPath(), usagef("only validate, explain and register take a command behind --"))
+		return a.end(name, usagef("only validate, explain and register take a command behind --"))
 	}
-	return a.end(parsed.Selected().FullPath(), parsed.Run(a))
-}
-
-// failedCommand names the command whose arguments are wrong, as far as it was recognised.
-func failedCommand(err error) string {
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context.Selected() != nil {
-		return parse.Context.Selected().FullPath()
+	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	if !ok {
+		return a.end(name, fmt.Errorf("%s cannot be run", name))
 	}
-	return "tiergate"
+	return a.end(name, chosen.Run(ctx, a))
 }
 
 func takesCommand(parsed *kong.Context) bool {

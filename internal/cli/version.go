@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -25,6 +26,10 @@ type versions struct {
 	// Rules is the revision of the rules that ship.
 	Rules string `json:"rules"`
 }
+
+// stampedVersion and stampedCommit are set by the linker where images are built: from a copy of the tree the toolchain
+// knows neither.
+var stampedVersion, stampedCommit string
 
 // Run writes the versions.
 func (c *versionCmd) Run(ctx context.Context, a *app) error {
@@ -65,5 +70,7 @@ func buildVersions() versions {
 			v.Commit = s.Value
 		}
 	}
+	v.Version = cmp.Or(stampedVersion, v.Version)
+	v.Commit = cmp.Or(stampedCommit, v.Commit)
 	return v
 }
