@@ -17,6 +17,7 @@ import (
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // maxAnswer is the largest answer that is read: what a service remembers of the largest engine, several times over.
@@ -46,6 +47,7 @@ func parseURL(text string) (address, error) {
 type client struct {
 	url, base string
 	http      *http.Client
+	shown     credentials.Files
 }
 
 // dial connects to a service. Tests replace it.
@@ -60,7 +62,7 @@ var dialer = net.Dialer{
 
 // newClient uses no proxy: long polls do not survive many of them, and the service is on the node or in the cluster,
 // while the proxies that an environment names lead out of it.
-func newClient(text string, connect dial) (*client, error) {
+func newClient(text string, shown credentials.Files, connect dial) (*client, error) {
 	a, err := parseURL(text)
 	if err != nil {
 		return nil, err
@@ -75,11 +77,11 @@ func newClient(text string, connect dial) (*client, error) {
 			}
 			return connect(ctx, network, host)
 		},
-		TLSHandshakeTimeout:    dialer.Timeout,
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
 	}
-	return &client{url: text, base: a.base, http: &http.Client{Transport: transport, CheckRedirect: noRedirect}}, nil
+	transport.DialTLSContext = shown.DialTLS(connect)
+	return &client{url: text, base: a.base, shown: shown, http: &http.Client{Transport: transport, CheckRedirect: noRedirect}}, nil
 }
 
 // noRedirect makes a redirect an answer like any other: what it leads to is not the service that was named.
@@ -97,7 +99,7 @@ type transient struct {
 func (e *transient) Error() string { return e.err.Error() }
 func (e *transient) Unwrap() error { return e.err }
 
-// send asks once. The error is a *transient, an *EndedError, a *ServiceError or has ErrAnswer in its chain; without one
+// send asks once. The error is a *transient, an *EndedError, a *ServiceError, a *credentials.Error or has ErrAnswer in its chain; without one
 // the status is 200 or 202. Sent, unless nil, is called as soon as the request was written, in any goroutine.
 func (c *client) send(
 	ctx context.Context, method, path string, body any, sent func(),
@@ -123,7 +125,14 @@ func (c *client) send(
 		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("User-Agent", "tiergate-runtime/"+v1.Protocol)
+	if err := c.shown.Authorize(request); err != nil {
+		return 0, nil, err
+	}
 	response, err := c.http.Do(request)
+	var unusable *credentials.Error
+	if errors.As(err, &unusable) {
+		return 0, nil, fmt.Errorf("service %s: %w", c.url, unusable)
+	}
 	if err != nil {
 		return 0, nil, &transient{err: bare(err)}
 	}

@@ -23,7 +23,7 @@ func (g *Gate) AdmitCore(ctx context.Context, engine v1.Engine, dataParallelRank
 	if err != nil {
 		return fmt.Errorf("admit core: %w", err)
 	}
-	c, err := newClient(g.opts.URL, g.connect)
+	c, err := newClient(g.opts.URL, g.opts.Credentials, g.connect)
 	if err != nil {
 		return fmt.Errorf("admit core: %w", err)
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // DefaultURL is where the service listens by default.
@@ -32,8 +34,11 @@ type Options struct {
 	// Deadline is what a registration may take, from 1 s to 1 h; DefaultDeadline if zero. The first rank to report
 	// decides for all, but none waits longer than its own.
 	Deadline time.Duration
-	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod.
+	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod, and for credentials.
 	Environ []string
+	// Credentials are what the service is shown, and by whom it is believed; those of Environ if all is empty. They are read
+	// for each request and connection.
+	Credentials credentials.Files
 	// Collect finds out where this process runs; nil means Facts(Environ).
 	Collect func() v1.NodeFacts
 	// Logger gets one line per step; nil means none.
@@ -50,6 +55,9 @@ func (o *Options) SetDefaults() {
 	}
 	if o.Deadline == 0 {
 		o.Deadline = DefaultDeadline
+	}
+	if o.Credentials == (credentials.Files{}) {
+		o.Credentials = credentials.FromEnvironment(o.Environ)
 	}
 	if o.Collect == nil {
 		environ := o.Environ
@@ -68,6 +76,13 @@ func (o *Options) Validate() error {
 	if o.Collect == nil || o.Logger == nil {
 		return errors.New("options lack their defaults")
 	}
-	_, err := parseURL(o.URL)
-	return err
+	a, err := parseURL(o.URL)
+	if err != nil || a.socket != "" {
+		return err
+	}
+	u, err := url.Parse(a.base)
+	if err != nil {
+		return err
+	}
+	return o.Credentials.Check(u)
 }

@@ -34,7 +34,7 @@ func (g *Gate) registration(m *Membership) (*registration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(g.opts.URL, g.connect)
+	c, err := newClient(g.opts.URL, g.opts.Credentials, g.connect)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // over registers two ranks over a real network, without injected connections.
@@ -55,17 +57,21 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// An untrusted certificate is not a service.
+// An untrusted certificate is not a service, and waiting does not make it one.
 func TestUntrustedCertificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(newFake(2))
 	server.Config.ErrorLog = quiet
 	server.StartTLS()
 	defer server.Close()
 	r := pair(t, &network{}, shmDir(t))[0]
-	r.gate.opts.URL, r.gate.connect, r.gate.opts.Deadline = server.URL, nil, time.Second
+	r.gate.opts.URL, r.gate.connect, r.gate.opts.Deadline = server.URL, nil, time.Minute
+	start := time.Now()
 	err := r.register(context.Background())
-	require.ErrorIs(t, err, ErrServiceLost)
-	assert.ErrorContains(t, err, "certificate")
+	var unbelieved *credentials.Error
+	require.ErrorAs(t, err, &unbelieved)
+	assert.EqualError(t, err, "service "+server.URL+": the service's certificate is not believed: tls: failed to verify certificate: x509: "+
+		"certificate signed by unknown authority; name who vouches for it in TIERGATE_CA")
+	assert.Less(t, time.Since(start), time.Minute)
 }
 
 // Neither descriptors nor goroutines pile up over registrations, however they end.

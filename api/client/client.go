@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 var (
@@ -31,22 +32,31 @@ const maxAnswer = 64 << 20
 
 // Client asks one service. It is safe for concurrent use.
 type Client struct {
-	base string
-	http *http.Client
+	base  string
+	http  *http.Client
+	shown credentials.Files
 }
 
-// New takes the address of a service: http://host:port or https://host:port, with a path in front of the service's own
+// New is NewWith without credentials.
+func New(server string) (*Client, error) { return NewWith(server, credentials.Files{}) }
+
+// NewWith takes what the service is shown, and the address of a service: http://host:port or https://host:port, with a path in front of the service's own
 // where a proxy adds one, or unix:///path/to/socket.
-func New(server string) (*Client, error) {
+func NewWith(server string, shown credentials.Files) (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil {
 		return nil, fmt.Errorf("server address %q: %w", server, err)
 	}
 	switch {
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
-		return &Client{base: "http://tiergate", http: &http.Client{Transport: socket(u.Path)}}, nil
+		return &Client{base: "http://tiergate", shown: shown, http: &http.Client{Transport: socket(u.Path)}}, nil
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "":
-		return &Client{base: strings.TrimSuffix(u.String(), "/"), http: &http.Client{}}, nil
+		if err := shown.Check(u); err != nil {
+			return nil, err
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.DialTLSContext = shown.DialTLS(new(net.Dialer).DialContext)
+		return &Client{base: strings.TrimSuffix(u.String(), "/"), shown: shown, http: &http.Client{Transport: transport}}, nil
 	}
 	return nil, fmt.Errorf("server address %q: write http://host:port, https://host:port or unix:///path/to/socket",
 		server)
@@ -95,8 +105,15 @@ func (c *Client) ValidateJSON(ctx context.Context, launch *v1.Launch) ([]byte, e
 
 // ask returns the body of an answer in JSON; a problem is a *v1.Problem.
 func (c *Client) ask(request *http.Request) ([]byte, error) {
+	if err := c.shown.Authorize(request); err != nil {
+		return nil, err
+	}
 	response, err := c.http.Do(request)
-	if err != nil {
+	var unusable *credentials.Error
+	switch {
+	case errors.As(err, &unusable):
+		return nil, unusable
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read

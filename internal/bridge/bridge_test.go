@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/runtime"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 func do(t *testing.T, ctx context.Context, request string) Answer {
@@ -99,6 +100,7 @@ func TestCodes(t *testing.T) {
 		{&runtime.EndedError{End: v1.AttemptEnd{Kind: v1.EndTimedOut, Message: "m"}}, Failure{
 			Code: CodeTimedOut, Message: "m", End: &v1.AttemptEnd{Kind: v1.EndTimedOut, Message: "m"},
 		}},
+		{&credentials.Error{What: "w", Err: errors.New("m")}, Failure{Code: CodeCredentials, Message: "w: m"}},
 		{runtime.ErrSuperseded, Failure{Code: CodeSuperseded, Message: "superseded"}},
 		{runtime.ErrDuplicateRank, Failure{Code: CodeDuplicateRank, Message: "duplicate rank"}},
 		{runtime.ErrRevoked, Failure{Code: CodeRevoked, Message: "revoked"}},

@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/runtime"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // The codes of failures. Each is an exception in Python.
@@ -19,6 +20,7 @@ const (
 	CodeServiceLost   = "service_lost"
 	CodeAnswer        = "unexpected_answer"
 	CodeRefused       = "refused"
+	CodeCredentials   = "credentials"
 	CodeCancelled     = "cancelled"
 	CodeEnvironment   = "environment"
 	CodeRequest       = "request"
@@ -68,7 +70,10 @@ func code(ctx context.Context, err error) string {
 	var refused *runtime.ServiceError
 	var request *requestError
 	var environment *environmentError
+	var unusable *credentials.Error
 	switch {
+	case errors.As(err, &unusable):
+		return CodeCredentials
 	case errors.As(err, &rejected), errors.As(err, &core):
 		return CodeRejected
 	case errors.As(err, &request):

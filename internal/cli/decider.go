@@ -6,6 +6,7 @@ import (
 	"github.com/tiergate/tiergate/api/client"
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/policy"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // decider answers launches with verdicts in JSON.
@@ -40,8 +41,8 @@ func (l local) close() { _ = l.engine.Close(context.Background()) }
 // remote asks a service.
 type remote struct{ client *client.Client }
 
-func newRemote(server string) (remote, error) {
-	c, err := client.New(server)
+func newRemote(server string, shown credentials.Files) (remote, error) {
+	c, err := client.NewWith(server, shown)
 	if err != nil {
 		return remote{}, usagef("--server: %s", err)
 	}
@@ -62,6 +63,6 @@ func (c *validateCmd) decider(ctx context.Context) (decider, error) {
 	case len(c.Policy) > 0 || c.Data != "":
 		return nil, usagef("--policy and --data are for deciding here; the service of --server has its own")
 	default:
-		return newRemote(c.Server)
+		return newRemote(c.Server, c.files())
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 // engineFlags are for looking at an attempt of an engine instead of a launch.
 type engineFlags struct {
+	credentialFlags
 	Engine  string `env:"-" placeholder:"ID" help:"Look at an attempt of this engine at the service."`
 	Server  string `placeholder:"URL" help:"Where the engine's workers report: http://, https:// or unix://."`
 	URL     string `name:"url" hidden:"" help:"As --server; TIERGATE_URL is what workers have."`
@@ -28,7 +29,7 @@ func (f *engineFlags) run(ctx context.Context, a *app, format string, style outp
 	if server == "" {
 		return usagef("--engine needs --server URL, where the engine's workers report, or TIERGATE_URL")
 	}
-	c, err := client.New(server)
+	c, err := client.NewWith(server, f.files())
 	if err != nil {
 		return &usageError{err.Error()}
 	}

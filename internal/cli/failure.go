@@ -13,6 +13,7 @@ import (
 	"github.com/tiergate/tiergate/internal/cli/output"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/policy/bundle"
+	"github.com/tiergate/tiergate/runtime/credentials"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
 	"github.com/tiergate/tiergate/topology/kube"
@@ -25,6 +26,7 @@ const (
 	codeTimeout     = "timeout"
 	codeUnreachable = "service_unreachable"
 	codeInternal    = "internal"
+	codeCredentials = "credentials"
 )
 
 // explainFailure says why there is no verdict, and which status that means.
@@ -36,9 +38,12 @@ func explainFailure(err error) (*output.Failure, Status) {
 	var several policy.Errors
 	var one *policy.Error
 	var refused *bundle.Error
+	var unusable *credentials.Error
 	switch {
 	case errors.As(err, &problem):
 		return problemFailure(problem)
+	case errors.As(err, &unusable):
+		return &output.Failure{Code: codeCredentials, Detail: err.Error()}, StatusUsage
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, policy.ErrDeadline):
 		return &output.Failure{Code: codeTimeout, Detail: err.Error()}, StatusTimeout
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrAnswer):

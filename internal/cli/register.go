@@ -9,6 +9,7 @@ import (
 )
 
 type registerCmd struct {
+	credentialFlags
 	Server           string        `env:"-" placeholder:"URL" help:"The service that all ranks ask: http://, https:// or unix:// (TIERGATE_URL)."`
 	Engine           string        `env:"-" placeholder:"ID" help:"The engine's name, the same for all its ranks (TIERGATE_ENGINE_ID)."`
 	Ranks            string        `env:"-" placeholder:"0-3,8" help:"The ranks that this process answers for, within the replica (TIERGATE_RANKS)."`

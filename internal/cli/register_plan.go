@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	gate "github.com/tiergate/tiergate/runtime"
+	"github.com/tiergate/tiergate/runtime/credentials"
 )
 
 // registering is what one process registers.
@@ -19,6 +20,7 @@ type registering struct {
 	ranks       []int64
 	members     []gate.Membership
 	env         []string
+	shown       credentials.Files
 	verbose     bool
 }
 
@@ -36,7 +38,7 @@ func (c *registerCmd) plan(a *app, engine *v1.Engine, name gate.EngineName) (*re
 	if err != nil {
 		return nil, err
 	}
-	r := &registering{world: shape.world(), env: a.env, verbose: c.Verbose}
+	r := &registering{world: shape.world(), env: a.env, shown: c.files(), verbose: c.Verbose}
 	if r.ranks, err = c.ranks(&env, replicas, r.world); err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (p *progress) waiting(ctx context.Context) *output.Waiting {
 
 // view asks for an attempt with the nodes of its ranks. They are for people only, so that nothing depends on an answer.
 func (r *registering) view(ctx context.Context, n int64) *v1.AttemptView {
-	c, err := client.New(r.server)
+	c, err := client.NewWith(r.server, r.shown)
 	if err != nil {
 		return nil
 	}

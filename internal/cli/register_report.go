@@ -9,6 +9,7 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/cli/output"
 	gate "github.com/tiergate/tiergate/runtime"
+	"github.com/tiergate/tiergate/runtime/credentials"
 	"github.com/tiergate/tiergate/topology"
 )
 
@@ -72,7 +73,10 @@ func (r *registering) rejected(ctx context.Context, a *app, err *gate.RejectedEr
 func registerStatus(err error) Status {
 	var ended *gate.EndedError
 	var problem *v1.Problem
+	var unusable *credentials.Error
 	switch {
+	case errors.As(err, &unusable):
+		return StatusUsage
 	case errors.As(err, &problem):
 		_, status := problemFailure(problem)
 		return status

@@ -25,16 +25,24 @@ func serve(t *testing.T, args ...string) string {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	url := "unix://" + filepath.Join(dir, "s")
+	assert.Equal(t, url, serveOn(t, url, args...))
+	return url
+}
+
+// serveOn runs a service on an address until the test ends, and returns where it listens.
+func serveOn(t *testing.T, addr string, args ...string) (url string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	reader, writer := io.Pipe()
 	status := make(chan int, 1)
 	go func() {
 		defer writer.Close() //nolint:errcheck // a pipe
-		status <- Run(ctx, append([]string{"serve", "--addr", url, "--log-level", "error"}, args...), nil, nil, writer, t.Output())
+		status <- Run(ctx, append([]string{"serve", "--addr", addr, "--log-level", "error"}, args...), nil, nil, writer, t.Output())
 	}()
 	line, err := bufio.NewReader(reader).ReadString('\n')
 	require.NoError(t, err)
-	assert.Equal(t, "tiergate listens on "+url+"\n", line)
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "tiergate listens on ")
+	require.True(t, found, line)
 	t.Cleanup(func() {
 		stop()
 		assert.Equal(t, 0, <-status, "a service that is told to stop ends well")

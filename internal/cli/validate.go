@@ -14,6 +14,7 @@ import (
 type validateCmd struct {
 	inputFlags
 	policyFlags
+	credentialFlags
 	Server  string        `placeholder:"URL" help:"Ask this service instead of deciding here: http://, https:// or unix://."`
 	Output  string        `short:"o" env:"-" enum:"text,json,yaml,junit" default:"text" help:"Write text, json, yaml or junit."`
 	Timeout time.Duration `default:"30s" help:"Give up after this time."`

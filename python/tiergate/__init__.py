@@ -11,6 +11,7 @@ Importing this package loads nothing; the library is loaded by the first call, i
 
 from tiergate.errors import (
     CancelledError,
+    CredentialsError,
     DuplicateRankError,
     EngineEnvironmentError,
     LateError,
@@ -31,6 +32,7 @@ from tiergate.gate import CoreGate, Gate, needs_gate, node_facts
 __all__ = [
     "CancelledError",
     "CoreGate",
+    "CredentialsError",
     "DuplicateRankError",
     "EngineEnvironmentError",
     "Gate",

@@ -69,6 +69,12 @@ class RefusedError(TiergateError):
     code = "refused"
 
 
+class CredentialsError(TiergateError):
+    """A file of TIERGATE_TOKEN_FILE, _CA, _CERT or _KEY cannot be used, or the service's certificate is not believed."""
+
+    code = "credentials"
+
+
 class CancelledError(TiergateError):
     """The call was cancelled."""
 
@@ -111,6 +117,7 @@ _BY_CODE: dict[str, type[TiergateError]] = {
         ServiceLostError,
         UnexpectedAnswerError,
         RefusedError,
+        CredentialsError,
         CancelledError,
         EngineEnvironmentError,
         RequestError,
