@@ -69,26 +69,33 @@ func (j *NATS) open(ctx context.Context) error {
 	return err
 }
 
-func (j *NATS) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if j.opts.CA != "" {
+// encryption has the files read anew for every connection, since they are rotated under a process that runs for months.
+func (j *NATS) encryption() nats.Option {
+	pair := func() (tls.Certificate, error) {
+		if j.opts.Cert == "" {
+			return tls.Certificate{}, nil
+		}
+		cert, err := tls.LoadX509KeyPair(j.opts.Cert, j.opts.Key)
+		if err != nil {
+			return cert, fmt.Errorf("NATS client certificate: %w", err)
+		}
+		return cert, nil
+	}
+	roots := func() (*x509.CertPool, error) {
+		if j.opts.CA == "" {
+			return nil, nil
+		}
 		pem, err := os.ReadFile(j.opts.CA)
 		if err != nil {
 			return nil, fmt.Errorf("NATS CA: %w", err)
 		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("NATS CA: %s has no PEM certificate", j.opts.CA)
 		}
+		return pool, nil
 	}
-	if j.opts.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(j.opts.Cert, j.opts.Key)
-		if err != nil {
-			return nil, fmt.Errorf("NATS client certificate: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
+	return nats.ClientTLSConfig(pair, roots)
 }
 
 // Solo tells whether no other process can use this journal.

@@ -102,6 +102,5 @@ func (j *NATS) connectOptions() ([]nats.Option, error) {
 	if j.opts.CA == "" && j.opts.Cert == "" {
 		return options, nil
 	}
-	config, err := j.tls()
-	return append(options, nats.Secure(config)), err
+	return append(options, j.encryption()), nil
 }
