@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/tiergate/tiergate/api"
 	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/certs"
 	"github.com/tiergate/tiergate/internal/config"
+	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/rendezvous/journal"
+	"github.com/tiergate/tiergate/internal/rollout"
 )
 
 type serveCmd struct {
@@ -23,68 +26,100 @@ type serveCmd struct {
 type settings config.Serve
 
 // Run serves until the context ends. Where it listens is one line of standard output; the log goes to standard error.
-func (c *serveCmd) Run(ctx context.Context, a *app) error {
+func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	serve := config.Serve(c.settings)
 	if err := serve.Complete(c.Config); err != nil {
 		return &usageError{err.Error()}
 	}
 	defer limitMemory(&serve, a.env)()
-	policies, err := openPolicies(ctx, &serve, a)
+	p := parts{config: &serve, app: a}
+	defer func() { err = errors.Join(err, p.close()) }()
+	opts, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer policies.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
-	attempts, err := journal.Open(ctx, journal.Options{
-		URL: serve.NATS, Credentials: serve.NATSCreds, CA: serve.NATSCA, Cert: serve.NATSCert, Key: serve.NATSKey, Replicas: serve.NATSReplicas,
-		Logger: serve.Logger(a.stderr),
+	defer roll(ctx, p.policies, p.shadow)()
+	return c.serve(ctx, a, opts)
+}
+
+// parts are what a service is made of. They are closed in the other order than they were opened, those that were.
+type parts struct {
+	config *config.Serve
+	app    *app
+
+	policies, shadow *rollout.Rollout
+	attempts         *journal.NATS
+	decisions        *decisionlog.Log
+}
+
+func (p *parts) open(ctx context.Context) (opts api.Options, err error) {
+	logger := p.config.Logger(p.app.stderr)
+	opts = api.Options{Config: *p.config, Logger: logger}
+	if opts.Access, err = openAccess(ctx, p.config, logger); err != nil {
+		return opts, err
+	}
+	if opts.TLS, err = openTLS(p.config, logger); err != nil {
+		return opts, err
+	}
+	if p.policies, err = openPolicies(ctx, p.config, logger); err != nil {
+		return opts, err
+	}
+	if p.shadow, err = openShadow(ctx, p.config, logger); err != nil {
+		return opts, err
+	}
+	c := p.config
+	p.attempts, err = journal.Open(ctx, journal.Options{
+		URL: c.NATS, Credentials: c.NATSCreds, CA: c.NATSCA, Cert: c.NATSCert, Key: c.NATSKey, Replicas: c.NATSReplicas, Logger: logger,
 	})
 	if err != nil {
-		return fmt.Errorf("open journal of attempts: %w", err)
+		return opts, fmt.Errorf("open journal of attempts: %w", err)
 	}
-	defer attempts.Close()
-	shadow, err := openShadow(ctx, &serve, a)
-	if err != nil {
-		return err
+	if p.decisions, err = openDecisions(p.config, p.app, p.policies.Engine()); err != nil {
+		return opts, err
 	}
-	if shadow != nil {
-		defer shadow.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
+	opts.Engine, opts.Policies, opts.Decisions = p.policies.Engine(), p.policies, p.decisions
+	opts.Journal, opts.Solo = p.attempts, p.attempts.Solo()
+	if p.shadow != nil {
+		opts.Shadow = p.shadow.Engine()
 	}
-	decisions, err := openDecisions(&serve, a, policies.Engine())
-	if err != nil {
-		return err
+	return opts, nil
+}
+
+func (p *parts) close() error {
+	err := closeDecisions(p.decisions, p.config.ShutdownTimeout)
+	if p.attempts != nil {
+		p.attempts.Close()
 	}
-	guard, err := openAccess(ctx, &serve, a)
-	if err != nil {
-		return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
-	}
-	var tls *certs.Store
-	if serve.TLSCert != "" {
-		if tls, err = certs.Open(certs.Options{Cert: serve.TLSCert, Key: serve.TLSKey, CA: serve.TLSClientCA, Logger: serve.Logger(a.stderr)}); err != nil {
-			return errors.Join(usagef("tls: %s", err), closeDecisions(decisions, serve.ShutdownTimeout))
+	for _, r := range []*rollout.Rollout{p.shadow, p.policies} {
+		if r != nil {
+			_ = r.Close(context.Background()) // the process ends
 		}
 	}
-	defer roll(ctx, policies, shadow)()
-	opts := api.Options{
-		Engine: policies.Engine(), Policies: policies, Journal: attempts, Solo: attempts.Solo(), Config: serve,
-		Logger: serve.Logger(a.stderr), Decisions: decisions, Access: guard, TLS: tls,
-	}
-	if shadow != nil {
-		opts.Shadow = shadow.Engine()
-	}
-	err = c.serve(ctx, a, opts)
-	return errors.Join(err, closeDecisions(decisions, serve.ShutdownTimeout))
+	return err
 }
 
 // openAccess reads who may ask what; nil if the settings name no file.
-func openAccess(ctx context.Context, serve *config.Serve, a *app) (*access.Guard, error) {
+func openAccess(ctx context.Context, serve *config.Serve, logger *slog.Logger) (*access.Guard, error) {
 	if serve.Access == "" {
 		return nil, nil
 	}
-	guard, err := access.Open(ctx, access.Options{File: serve.Access, Logger: serve.Logger(a.stderr)})
+	guard, err := access.Open(ctx, access.Options{File: serve.Access, Logger: logger})
 	if err != nil {
 		return nil, usagef("access: %s", err)
 	}
 	return guard, nil
+}
+
+// openTLS reads the certificates of the addresses; nil if the settings name none.
+func openTLS(serve *config.Serve, logger *slog.Logger) (*certs.Store, error) {
+	if serve.TLSCert == "" {
+		return nil, nil
+	}
+	store, err := certs.Open(certs.Options{Cert: serve.TLSCert, Key: serve.TLSKey, CA: serve.TLSClientCA, Logger: logger})
+	if err != nil {
+		return nil, usagef("tls: %s", err)
+	}
+	return store, nil
 }
 
 func (c *serveCmd) serve(ctx context.Context, a *app, opts api.Options) error {

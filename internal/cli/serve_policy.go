@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/tiergate/tiergate/internal/config"
@@ -12,33 +13,33 @@ import (
 )
 
 // openPolicies brings the policy into force that the settings name.
-func openPolicies(ctx context.Context, serve *config.Serve, a *app) (*rollout.Rollout, error) {
-	return openRollout(ctx, serve, a, rollout.Options{
+func openPolicies(ctx context.Context, serve *config.Serve, logger *slog.Logger) (*rollout.Rollout, error) {
+	return openRollout(ctx, serve, logger, rollout.Options{
 		Sources: serve.Policy, LaunchDir: serve.PolicyLaunches, Accept: serve.PolicyAccept, StateDir: serve.PolicyState,
 	})
 }
 
 // openShadow loads the candidate that serve tries beside its policy, with the same data; nil if there is none. It decides
 // nothing, so that neither its tests nor stored launches hold it up.
-func openShadow(ctx context.Context, serve *config.Serve, a *app) (*rollout.Rollout, error) {
+func openShadow(ctx context.Context, serve *config.Serve, logger *slog.Logger) (*rollout.Rollout, error) {
 	if len(serve.Shadow) == 0 {
 		return nil, nil
 	}
-	shadow, err := openRollout(ctx, serve, a, rollout.Options{Sources: serve.Shadow, Untested: true})
+	shadow, err := openRollout(ctx, serve, logger, rollout.Options{Sources: serve.Shadow, Untested: true})
 	if err != nil {
 		return nil, fmt.Errorf("shadow: %w", err)
 	}
 	return shadow, nil
 }
 
-func openRollout(ctx context.Context, serve *config.Serve, a *app, opts rollout.Options) (*rollout.Rollout, error) {
+func openRollout(ctx context.Context, serve *config.Serve, logger *slog.Logger, opts rollout.Options) (*rollout.Rollout, error) {
 	flags := signedBy(serve)
 	var err error
 	if opts.Verification, err = flags.verification(); err != nil {
 		return nil, err
 	}
 	opts.Policy = policy.Options{CacheDir: serve.CacheDir}
-	opts.DataFile, opts.Poll, opts.Logger = serve.Data, serve.PolicyPoll, serve.Logger(a.stderr)
+	opts.DataFile, opts.Poll, opts.Logger = serve.Data, serve.PolicyPoll, logger
 	if opts.TokenFile, opts.CAFile = serve.PolicyToken, serve.PolicyCA; opts.Untested {
 		opts.Logger = opts.Logger.With("shadow", true)
 	}
