@@ -21,7 +21,7 @@ COPY --from=builder /out/etc /etc
 # What is written goes here and nowhere else; the root may be read-only.
 COPY --from=builder --chown=65532:65532 /out/var /var
 COPY --from=builder /out/tiergate /tiergate
-ENV TIERGATE_CACHE_DIR=/var/cache/tiergate
+ENV TIERGATE_CACHE_DIR=/var/cache/tiergate TMPDIR=/var/cache/tiergate
 VOLUME ["/var/cache/tiergate", "/var/lib/tiergate"]
 USER 65532:65532
 HEALTHCHECK --interval=10s --timeout=3s CMD ["/tiergate", "health"]

@@ -1,8 +1,12 @@
 # README.md has the two commands of a newcomer; the rest is what CI and releases call.
-.PHONY: build test lint rules fuzz bench soak library python wheel e2e-vllm
+.PHONY: build image test lint rules fuzz bench soak library python wheel e2e-vllm
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
+
+# With buildah, around the Go of this machine, or in the image that BUILDER names.
+image:
+	tools/image
 
 test:
 	go test ./...
