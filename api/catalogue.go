@@ -59,6 +59,9 @@ var catalogue = map[string]kind{
 	v1.CodePolicyRefused:       {status: unjudgeable, title: "The policy was refused"},
 	v1.CodeVerdictsFlip:        {status: http.StatusConflict, title: "Verdicts would flip"},
 	v1.CodeStale:               {status: http.StatusPreconditionFailed, title: "Something else is in force"},
+	v1.CodeInvalidReview:       {status: unreadable, title: "No AdmissionReview that can be answered"},
+	v1.CodeInvalidEngine:       {status: unjudgeable, title: "An engine of the object cannot be followed"},
+	v1.CodeTooManyPods:         {status: unjudgeable, title: "Too many pods"},
 	codeClientGone:             {status: statusClientGone, title: "The client is gone", closes: true},
 
 	v1.CodeEvaluationDeadline: {status: http.StatusGatewayTimeout, title: "The policy took too long"},

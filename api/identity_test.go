@@ -71,6 +71,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	for _, test := range []struct{ method, path, allowed string }{
 		{post, "/v1/validate", "launcher"},
 		{post, "/v1/data/tiergate/verdict", "launcher"},
+		{post, "/v1/admission", "launcher"},
 		{put, engineA + "/ranks/0", "worker"},
 		{put, attempt + "/ranks/0/probe", "worker"},
 		{put, attempt + "/core", "worker"},

@@ -24,6 +24,7 @@ type metrics struct {
 	requests  *prometheus.CounterVec
 	refused   *prometheus.CounterVec
 	checks    *prometheus.CounterVec
+	reviews   *prometheus.CounterVec
 	decisions map[string]prometheus.Counter
 	seconds   prometheus.Histogram
 
@@ -56,6 +57,9 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 			"reason"),
 		checks: counter("tiergate_check_outcomes_total", "Checks of judged launches by outcome and enforcement.",
 			"check", "outcome", "enforcement"),
+		reviews: counter("tiergate_admission_reviews_total",
+			"Reviews of API servers by operation and outcome: allow, deny, unknown, tolerated, ignored; invalid if it cannot be "+
+				"judged, error if there was no decision.", "operation", "outcome"),
 		decisions: map[string]prometheus.Counter{},
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "tiergate_evaluation_seconds", Help: "Time from a decoded launch to its verdict.",
@@ -71,7 +75,7 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 	}
 	m.byCheck.Store(&map[checkOutcome]prometheus.Counter{})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.attempts, m.admissions, m.disagreements, m.verdicts, m.admitted)
+	registry.MustRegister(m.reviews, m.attempts, m.admissions, m.disagreements, m.verdicts, m.admitted)
 	registry.MustRegister(m.requests, m.refused, m.checks, m.seconds, decisions, policyInfo{engine},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

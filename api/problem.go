@@ -10,6 +10,7 @@ import (
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/access"
 	"github.com/tiergate/tiergate/internal/rendezvous"
+	"github.com/tiergate/tiergate/internal/webhook"
 	"github.com/tiergate/tiergate/policy"
 	"github.com/tiergate/tiergate/topology"
 	"github.com/tiergate/tiergate/topology/document"
@@ -40,6 +41,7 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 		known     *rendezvous.Error
 		denied    *access.Error
 		ended     *rendezvous.EndedError
+		review    *webhook.Error
 		routing   *echo.HTTPError
 	)
 	switch {
@@ -49,6 +51,10 @@ func problemOf(ctx context.Context, err error) *v1.Problem {
 		return problem(own.code, own.detail)
 	case errors.As(err, &denied):
 		return problem(denied.Code, denied.Detail)
+	case errors.As(err, &review):
+		p := problem(review.Code, review.Detail)
+		p.Pointer = review.Pointer
+		return p
 	case errors.As(err, &doc):
 		p := problem(doc.Code, doc.Detail)
 		p.Pointer, p.Line, p.Nearest = doc.Pointer, doc.Line, doc.Nearest

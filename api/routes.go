@@ -40,6 +40,7 @@ func routes() []*route {
 	return []*route{
 		{method: post, path: "/v1/validate", roles: judging, handle: (*exchange).validate},
 		{method: post, path: "/v1/data/*", roles: judging, handle: (*exchange).data},
+		{method: post, path: "/v1/admission", roles: judging, handle: (*exchange).review, webhook: true},
 		{method: put, path: engine + "/ranks/:rank", roles: reporting, handle: (*exchange).takeReport},
 		{method: put, path: attempt + "/ranks/:rank/probe", roles: reporting, handle: (*exchange).takeProbe},
 		{method: put, path: attempt + "/core", roles: reporting, handle: (*exchange).takeCore},

@@ -28,6 +28,12 @@ const (
 	// CodeStale: what is in force is not what If-Match names.
 	CodeStale = "stale"
 
+	// CodeInvalidReview: no AdmissionReview that can be answered. CodeInvalidEngine: the object of one starts an engine in a
+	// way that cannot be followed. CodeTooManyPods: it has more pods than are judged.
+	CodeInvalidReview = "invalid_review"
+	CodeInvalidEngine = "invalid_engine"
+	CodeTooManyPods   = "too_many_pods"
+
 	// CodeOverloaded: too many requests at once, worth a retry after Retry-After. CodeShuttingDown: the service ends.
 	CodeOverloaded   = "overloaded"
 	CodeShuttingDown = "shutting_down"
