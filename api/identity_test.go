@@ -84,6 +84,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{post, "/v1/policies/preview", "admin"},
 		{get, "/v1/decisions", "admin"},
 		{get, "/metrics", "admin launcher reader"},
+		{get, "/v1/config", "admin"},
 		{get, "/openapi.yaml", "admin launcher nobody reader worker"},
 		{get, "/health", "admin launcher nobody reader worker"},
 	} {

@@ -52,6 +52,7 @@ func routes() []*route {
 		{method: put, path: "/v1/policies", roles: ruling, admin: true, handle: (*exchange).putPolicies},
 		{method: post, path: "/v1/policies/preview", roles: ruling, admin: true, handle: (*exchange).previewPolicies},
 		{method: get, path: "/v1/decisions", roles: ruling, admin: true, handle: (*exchange).recentDecisions},
+		{method: get, path: "/v1/config", roles: ruling, handle: (*exchange).showConfig, diagnostic: true},
 		{method: get, path: "/openapi.yaml", handle: (*exchange).openapi},
 		{method: get, path: "/health", handle: (*exchange).ready, level: debug, diagnostic: true, webhook: true},
 		{method: get, path: "/health/live", handle: (*exchange).live, level: debug, diagnostic: true, webhook: true},

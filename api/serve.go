@@ -58,6 +58,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err = <-failed:
 	}
 	s.draining.Store(true)
+	if err == nil && s.config.DrainDelay > 0 {
+		err = s.linger(failed)
+	}
 	s.log.Info("shutting down", "timeout", s.config.ShutdownTimeout.String())
 	err = errors.Join(err, s.drain(cut, main, webhook))
 	// The diagnostic address goes last, so that who watches sees the service become unready rather than vanish.
@@ -67,6 +70,19 @@ func (s *Server) Serve(ctx context.Context) error {
 	gathered.Wait()
 	s.log.Info("stopped")
 	return err
+}
+
+// linger goes on answering while it reports that it is not ready, so that load balancers send nobody here any more when it ends.
+func (s *Server) linger(failed <-chan error) error {
+	s.log.Info("not ready any more", "drain_delay", s.config.DrainDelay.String())
+	timer := time.NewTimer(s.config.DrainDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case err := <-failed:
+		return err
+	}
 }
 
 // drain ends servers: in peace within the timeout, by cancelling what is left after it.

@@ -117,6 +117,9 @@ func New(opts Options) (*Server, error) {
 	apart := opts.Config.DiagnosticAddr != ""
 	s.main = s.handler(false, func(rt *route) bool { return !apart || rt.path != metricsPath })
 	s.diagnostic = s.handler(true, func(rt *route) bool { return rt.diagnostic })
+	if s.config.Pprof {
+		s.diagnostic = withProfiles(s.diagnostic)
+	}
 	s.webhook = s.handler(true, func(rt *route) bool { return rt.webhook })
 	return s, nil
 }

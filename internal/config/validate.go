@@ -53,6 +53,9 @@ func (s *Serve) validateAddresses(m *mistakes) {
 				"tls_key, or set allow_plaintext if something else encrypts", addr)
 		}
 	}
+	if s.Pprof && s.DiagnosticAddr == "" {
+		m.add("pprof: profiles are served at the diagnostic address alone; give diagnostic_addr, or leave it out")
+	}
 	if s.AdminAPI && s.Access == "" {
 		m.add("admin_api: nobody could be an administrator; name one in an access file, or leave it out")
 	}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"strings"
+)
+
+// showConfig answers GET /v1/config: the settings that the service runs with, without secrets.
+func (x *exchange) showConfig() error {
+	q, err := parseQuery(x.r.URL)
+	if err != nil {
+		return err
+	}
+	x.answer(q, encode(x.server.config.Shown()))
+	return nil
+}
+
+const profiles = "/debug/pprof/"
+
+// withProfiles adds Go's profiles to the diagnostic address. How long one may take is bounded by the timeout of writing.
+func withProfiles(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, found := strings.CutPrefix(r.URL.Path, profiles)
+		switch {
+		case !found:
+			next.ServeHTTP(w, r)
+		case name == "cmdline":
+			http.NotFound(w, r) // arguments may hold what /v1/config leaves out
+		case name == "profile":
+			pprof.Profile(w, r)
+		case name == "symbol":
+			pprof.Symbol(w, r)
+		case name == "trace":
+			pprof.Trace(w, r)
+		default:
+			pprof.Index(w, r)
+		}
+	})
+}
