@@ -1,8 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"strings"
 )
 
@@ -18,13 +20,19 @@ func (x *exchange) showConfig() error {
 
 const profiles = "/debug/pprof/"
 
-// withProfiles adds Go's profiles to the diagnostic address. How long one may take is bounded by the timeout of writing.
+// longestProfile bounds how long one profile may take; the library lifts the timeout of writing for it.
+const longestProfile = 60
+
+// withProfiles adds Go's profiles to the diagnostic address.
 func withProfiles(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, found := strings.CutPrefix(r.URL.Path, profiles)
+		seconds, _ := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64)
 		switch {
 		case !found:
 			next.ServeHTTP(w, r)
+		case seconds > longestProfile:
+			http.Error(w, fmt.Sprintf("a profile takes at most %d seconds", longestProfile), http.StatusBadRequest)
 		case name == "cmdline":
 			http.NotFound(w, r) // arguments may hold what /v1/config leaves out
 		case name == "profile":
