@@ -1,5 +1,5 @@
 # README.md has the two commands of a newcomer; the rest is what CI and releases call.
-.PHONY: build image test lint rules fuzz bench soak library python wheel e2e-vllm
+.PHONY: build image test lint rules fuzz bench soak schemathesis library python wheel e2e-vllm
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/tiergate ./cmd/tiergate
@@ -48,6 +48,12 @@ bench: build
 SOAK_SECONDS ?= 180
 soak: build
 	go run ./bench/cmd/soak -duration $(SOAK_SECONDS)s
+
+# What the API's own description allows and forbids, sent to every endpoint of a service.
+SCHEMATHESIS ?= .cache/schemathesis/bin/python
+schemathesis: build
+	test -x $(SCHEMATHESIS) || (python3 -m venv .cache/schemathesis && .cache/schemathesis/bin/pip install -q schemathesis==4.32.5)
+	$(SCHEMATHESIS) e2e/openapi/run.py
 
 library:
 	CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -buildmode=c-shared -o bin/libtiergate.so ./cmd/libtiergate

@@ -143,7 +143,11 @@ func policyRefused(err error) error {
 
 func sourceOf(text []byte) (policy.Source, error) {
 	var sent previewed
-	if err := json.Unmarshal(text, &sent, json.RejectUnknownMembers(true)); err != nil {
+	err := json.Unmarshal(text, &sent, json.RejectUnknownMembers(true))
+	if err == nil && sent.Files == nil {
+		err = errors.New("there are no files")
+	}
+	if err != nil {
 		return policy.Source{}, &document.Error{
 			Code: document.CodeInvalidSyntax, Detail: fmt.Sprintf(`write {"files": {"PATH": "TEXT"}}, or send a packed bundle as application/gzip: %s`, err),
 		}

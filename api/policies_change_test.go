@@ -119,7 +119,7 @@ func TestAPreviewChangesNothing(t *testing.T) {
 
 	texts := context.WithValue(context.WithValue(t.Context(), bearer{}, tokenOf("admin")), contentType{}, "application/json")
 	for body, status := range map[string]int{
-		`{"files": {"a.rego": "package a {"}}`: http.StatusOK, `{"files": {"data.json": "{}"}}`: http.StatusOK, `{"file": {}}`: http.StatusUnprocessableEntity,
+		`{"files": {"a.rego": "package a {"}}`: http.StatusOK, `{"files": {"data.json": "{}"}}`: http.StatusOK, `{"file": {}}`: http.StatusUnprocessableEntity, `{}`: http.StatusUnprocessableEntity,
 	} {
 		answer, err := m.send(texts, http.MethodPost, path, body)
 		require.NoError(t, err)
