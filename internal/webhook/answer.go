@@ -59,15 +59,18 @@ func (a *Answer) deny(source string, found []finding) {
 	}
 }
 
-// tolerate warns of violations that do not deny.
+// tolerate warns of violations that do not deny, once for each check.
 func (a *Answer) tolerate(found []finding, why string) {
 	if len(found) == 0 {
 		return
 	}
 	a.rise(OutcomeTolerated)
 	a.tolerated = appendNew(a.tolerated, why)
-	for _, f := range found {
-		a.add(fmt.Sprintf("%s (%s): %s", f.check, why, f.message))
+	for len(found) > 0 {
+		first := found[0]
+		rest := slices.DeleteFunc(slices.Clone(found), func(f finding) bool { return f.check == first.check })
+		a.warnOf(first.check, why, len(found)-len(rest), first.message)
+		found = rest
 	}
 }
 
@@ -78,17 +81,26 @@ func (a *Answer) warn(verdict *v1.Verdict) {
 		c := &verdict.Checks[i]
 		switch {
 		case c.Outcome == v1.Unknown && c.Enforcement == v1.EnforceDeny:
-			a.add(c.ID + ": decided at KV registration; not known yet: " + strings.Join(c.Missing, "; "))
-		case c.Outcome == v1.Fail && c.Enforcement != v1.EnforceDeny:
-			mark := map[string]string{v1.EnforceDryrun: " (dry run)"}[c.Enforcement]
+			a.warnOf(c.ID, "", 1, "decided at KV registration; not known yet: "+strings.Join(c.Missing, "; "))
+		case c.Outcome == v1.Fail && c.Enforcement != v1.EnforceDeny && len(c.Violations) > 0:
+			mark := map[string]string{v1.EnforceDryrun: "dry run"}[c.Enforcement]
 			if c.Waiver != nil {
-				mark = " (waived)"
+				mark = "waived"
 			}
-			for _, v := range c.Violations {
-				a.add(c.ID + mark + ": " + v.Message)
-			}
+			a.warnOf(c.ID, mark, len(c.Violations), c.Violations[0].Message)
 		}
 	}
+}
+
+// warnOf warns of one check: its id, what there is to say of it and how often it is violated, then the first message.
+func (a *Answer) warnOf(check, mark string, count int, message string) {
+	if count > 1 {
+		mark = strings.TrimPrefix(fmt.Sprintf("%s, %d times", mark, count), ", ")
+	}
+	if mark != "" {
+		check += " (" + mark + ")"
+	}
+	a.add(check + ": " + message)
 }
 
 func (a *Answer) add(warning string) { a.warnings = appendNew(a.warnings, cut(warning, maxWarning)) }

@@ -61,6 +61,9 @@ type Review struct {
 // Read decodes a review. Errors are *Error or *document.Error: a review that is not understood is not answered, so that
 // the webhook's failurePolicy decides.
 func Read(data []byte) (*Review, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, invalid("", "the body is empty; an %s is expected", kind)
+	}
 	var q question
 	if err := (document.Text{JSON: data}).Extract(&q); err != nil {
 		return nil, err
