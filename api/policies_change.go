@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/rollout"
@@ -44,9 +45,11 @@ func (x *exchange) putPolicies() error {
 	})
 }
 
-// previewed is what a preview tries, if it is no packed bundle: rule and data files by their paths.
+// previewed is what a preview tries, if it is no packed bundle: rule and data files by their paths, and a data document in
+// place of the service's data file.
 type previewed struct {
 	Files map[string]string `json:"files"`
+	Data  jsontext.Value    `json:"data"`
 }
 
 // previewPolicies answers POST /v1/policies/preview: what a policy would be found to be, and what it would change.
@@ -58,9 +61,12 @@ func (x *exchange) previewPolicies() error {
 	if err != nil {
 		return err
 	}
-	var source policy.Source
+	var (
+		source policy.Source
+		data   []byte
+	)
 	if mediaType, _, _ := strings.Cut(x.r.Header.Get("Content-Type"), ";"); mediaType == "application/json" {
-		source, err = sourceOf(content)
+		source, data, err = sourceOf(content)
 	} else {
 		source, err = x.server.policies.Unpack(content)
 	}
@@ -70,7 +76,7 @@ func (x *exchange) previewPolicies() error {
 	lines := x.server.decisions.Recent(x.identity.Tenant, "", mostDecisions)
 	log := bytes.Join(asBytes(lines), []byte{'\n'})
 	x.takeTime()
-	report, err := x.server.policies.Preview(x.r.Context(), []policy.Source{source}, nil, bytes.NewReader(log))
+	report, err := x.server.policies.Preview(x.r.Context(), []policy.Source{source}, data, bytes.NewReader(log))
 	x.answerSoon()
 	if err != nil {
 		return x.untried(err)
@@ -126,6 +132,8 @@ func (x *exchange) untried(err error) error {
 		return &refusal{v1.CodeOverloaded, err.Error() + "; try again later"}
 	case errors.Is(err, rollout.ErrHasSources), errors.Is(err, rollout.ErrNoState):
 		return &refusal{v1.CodeNotEnabled, err.Error()}
+	case errors.Is(err, rollout.ErrNotKept):
+		return &refusal{v1.CodeStore, err.Error()}
 	case errors.Is(err, rollout.ErrStale):
 		return &refusal{v1.CodeStale, err.Error() + "; look at what is in force, and send again"}
 	}
@@ -141,15 +149,15 @@ func policyRefused(err error) error {
 	return err
 }
 
-func sourceOf(text []byte) (policy.Source, error) {
+func sourceOf(text []byte) (_ policy.Source, data []byte, err error) {
 	var sent previewed
-	err := json.Unmarshal(text, &sent, json.RejectUnknownMembers(true))
+	err = json.Unmarshal(text, &sent, json.RejectUnknownMembers(true))
 	if err == nil && sent.Files == nil {
 		err = errors.New("there are no files")
 	}
 	if err != nil {
-		return policy.Source{}, &document.Error{
-			Code: document.CodeInvalidSyntax, Detail: fmt.Sprintf(`write {"files": {"PATH": "TEXT"}}, or send a packed bundle as application/gzip: %s`, err),
+		return policy.Source{}, nil, &document.Error{
+			Code: document.CodeInvalidSyntax, Detail: fmt.Sprintf(`write {"files": {"PATH": "TEXT"}}, with "data" if you like, or send a packed bundle as application/gzip: %s`, err),
 		}
 	}
 	files := map[string][]byte{}
@@ -157,7 +165,7 @@ func sourceOf(text []byte) (policy.Source, error) {
 		files[name] = []byte(text)
 	}
 	tree, err := bundle.Tree(files)
-	return policy.Source{Name: "sent", FS: tree}, err
+	return policy.Source{Name: "sent", FS: tree}, sent.Data, err
 }
 
 func asBytes[T ~[]byte](list []T) [][]byte {

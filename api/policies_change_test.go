@@ -119,12 +119,16 @@ func TestAPreviewChangesNothing(t *testing.T) {
 
 	texts := context.WithValue(context.WithValue(t.Context(), bearer{}, tokenOf("admin")), contentType{}, "application/json")
 	for body, status := range map[string]int{
-		`{"files": {"a.rego": "package a {"}}`: http.StatusOK, `{"files": {"data.json": "{}"}}`: http.StatusOK, `{"file": {}}`: http.StatusUnprocessableEntity, `{}`: http.StatusUnprocessableEntity,
+		`{"files": {"a.rego": "package a {"}}`: http.StatusOK, `{"files": {"data.json": "{}"}}`: http.StatusOK,
+		`{"file": {}}`: http.StatusUnprocessableEntity, `{}`: http.StatusUnprocessableEntity,
 	} {
 		answer, err := m.send(texts, http.MethodPost, path, body)
 		require.NoError(t, err)
 		assert.Equal(t, status, answer.matches(t, d, http.MethodPost, path).StatusCode, answer.text)
 	}
+	answer, err := m.send(texts, http.MethodPost, path, `{"files": {"data.json": "{}"}, "data": `+relaxed+`}`)
+	require.NoError(t, err)
+	assert.Equal(t, v1.StageLaunches, reportOf(t, answer.matches(t, d, http.MethodPost, path).text).Stage, "the data count")
 	m.as(t, "admin", http.MethodPost, path, "no bundle").matches(t, d, http.MethodPost, path).problem(t, http.StatusUnprocessableEntity, v1.CodePolicyRefused)
 }
 

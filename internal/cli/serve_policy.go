@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 
 	"github.com/tiergate/tiergate/internal/config"
@@ -25,7 +26,11 @@ func openShadow(ctx context.Context, serve *config.Serve, logger *slog.Logger) (
 	if len(serve.Shadow) == 0 {
 		return nil, nil
 	}
-	shadow, err := openRollout(ctx, serve, logger, rollout.Options{Sources: serve.Shadow, Untested: true})
+	opts := rollout.Options{Sources: serve.Shadow, Untested: true}
+	if serve.PolicyState != "" {
+		opts.StateDir = filepath.Join(serve.PolicyState, "shadow") // what was never tested must not become a good copy of the policy
+	}
+	shadow, err := openRollout(ctx, serve, logger, opts)
 	if err != nil {
 		return nil, fmt.Errorf("shadow: %w", err)
 	}

@@ -2,9 +2,14 @@ package rollout
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	v1 "github.com/tiergate/tiergate/api/v1"
@@ -17,6 +22,11 @@ type content struct {
 	sources []policy.Source
 	data    []byte
 	digest  string
+	// launches are the stored launches as they were read with the sources, or why they were not.
+	launches    map[string][]byte
+	launchesErr error
+	// trial stands for all that a trial depends on: the same one comes to the same end.
+	trial string
 }
 
 // origin is one source as it is looked at again and again.
@@ -59,13 +69,24 @@ func (r *Rollout) look(ctx context.Context, ask bool) (*content, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return c, c.seal()
+	return c, r.seal(c)
 }
 
-// seal computes the digest of the content.
-func (c *content) seal() (err error) {
-	c.digest, err = policy.ContentDigest(c.sources, c.data)
-	return err
+// seal computes the digests of a content and reads the launches that it will be tried on.
+func (r *Rollout) seal(c *content) (err error) {
+	if c.digest, err = policy.ContentDigest(c.sources, c.data); err != nil {
+		return err
+	}
+	c.launches, c.launchesErr = launchFiles(r.opts.LaunchDir)
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(c.launches)) {
+		fmt.Fprintf(sum, "%q %d\n%s", name, len(c.launches[name]), c.launches[name])
+	}
+	if c.launchesErr != nil {
+		fmt.Fprint(sum, c.launchesErr)
+	}
+	c.trial = c.digest + " " + hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
 
 func (o *origin) read(verification *bundle.Verification) (policy.Source, error) {
@@ -79,9 +100,10 @@ func readData(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	dir, file := filepath.Split(name)
+	data, err := readFile(os.DirFS(filepath.Clean(dir)), file, maxFile)
 	if err != nil {
-		return nil, &PathError{name, fmt.Errorf("data: %w", err)}
+		return nil, &PathError{name, fmt.Errorf("data %s: %s", name, reasonOf(err))}
 	}
 	return data, nil
 }

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*poli
 	if !r.opts.Untested {
 		r.test(ctx, c, report)
 		if report.Findings == nil {
-			r.judge(ctx, candidate, report, slices.Concat(r.opts.Accept, accepted, candidate.AcceptedFlips()))
+			r.judge(ctx, c, candidate, report, slices.Concat(r.opts.Accept, accepted, candidate.AcceptedFlips()))
 		}
 	}
 	switch {
@@ -64,10 +65,10 @@ func (r *Rollout) test(ctx context.Context, c *content, report *v1.PolicyReport)
 }
 
 // judge compares with what is in force over the stored launches.
-func (r *Rollout) judge(ctx context.Context, candidate *policy.Candidate, report *v1.PolicyReport, accepted []string) {
+func (r *Rollout) judge(ctx context.Context, c *content, candidate *policy.Candidate, report *v1.PolicyReport, accepted []string) {
 	report.Stage = v1.StageLaunches
-	launches, err := readLaunches(r.opts.LaunchDir)
-	if err != nil {
+	launches, err := readLaunches(c.launches)
+	if err := errors.Join(c.launchesErr, err); err != nil {
 		report.Findings = findings(err)
 		return
 	}

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -24,39 +25,55 @@ type stored struct {
 	launch *v1.Launch
 }
 
-// readLaunches reads the *.yaml, *.yml and *.json files of a directory. Files with .expect. in their names are what somebody
+// mediaTypes are those of the files that are launches.
+var mediaTypes = map[string]string{".yaml": "application/yaml", ".yml": "application/yaml", ".json": "application/json"}
+
+// maxLaunches bounds the stored launches together. Bytes.
+const maxLaunches = 64 << 20
+
+// launchFiles reads the *.yaml, *.yml and *.json files of a directory. Files with .expect. in their names are what somebody
 // else expects of the launch beside them.
-func readLaunches(dir string) (list []stored, err error) {
+func launchFiles(dir string) (map[string][]byte, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	var errs []error
-	err = fs.WalkDir(os.DirFS(settled(dir)), ".", func(p string, entry fs.DirEntry, err error) error {
+	files, size := map[string][]byte{}, 0
+	tree := os.DirFS(settled(dir))
+	err := fs.WalkDir(tree, ".", func(p string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && p != "." && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case entry.IsDir() || strings.Contains(p, ".expect."):
+		case entry.IsDir() || strings.Contains(p, ".expect.") || mediaTypes[path.Ext(p)] == "":
 			return nil
 		}
-		mediaType := map[string]string{".yaml": "application/yaml", ".yml": "application/yaml", ".json": "application/json"}[filepath.Ext(p)]
-		if mediaType == "" {
-			return nil
-		}
-		text, err := os.ReadFile(filepath.Join(settled(dir), p))
-		if err != nil {
+		if files[p], err = readFile(tree, p, maxFile); err != nil {
 			return err
 		}
-		launch, err := document.Launch(text, mediaType)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("stored launch %s: %w", p, err))
-			return nil
+		if size += len(files[p]); size > maxLaunches {
+			return fmt.Errorf("they have more than %d bytes together, which is what is allowed", maxLaunches)
 		}
-		list = append(list, stored{p, launch})
 		return nil
 	})
-	return list, errors.Join(append(errs, err)...)
+	if err != nil {
+		return nil, fmt.Errorf("policy_launches: read %s: %w", dir, err)
+	}
+	return files, nil
+}
+
+// readLaunches reads launches as validate does.
+func readLaunches(files map[string][]byte) (list []stored, err error) {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		launch, err := document.Launch(files[name], mediaTypes[path.Ext(name)])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("stored launch %s: %w", name, err))
+			continue
+		}
+		list = append(list, stored{name, launch})
+	}
+	return list, errors.Join(errs...)
 }
 
 // compare judges every stored launch by two revisions, at one time, and tells what comes out differently.

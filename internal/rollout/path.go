@@ -3,6 +3,7 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -41,6 +42,8 @@ func Read(source string, verification *bundle.Verification) (policy.Source, erro
 	switch {
 	case err != nil:
 		return policy.Source{}, &PathError{source, err}
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return policy.Source{}, &PathError{source, fmt.Errorf("%s is neither a directory nor a regular file", source)}
 	case verification != nil && info.IsDir():
 		b, err := bundle.ReadDir(source, os.DirFS(settled(source)), bundle.Limits{})
 		if err != nil {
@@ -92,6 +95,30 @@ func settled(dir string) string {
 // maxTree bounds what the rule and data files of a directory have together. Bytes.
 const maxTree = 128 << 20
 
+// maxFile bounds one rule, data or launch file. Bytes.
+const maxFile = 32 << 20
+
+// readFile reads a file up to a limit. A pipe would be waited for, and a device may never end.
+func readFile(tree fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it is no regular file")}
+	}
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d bytes, which is what is allowed", limit)}
+	}
+	return text, err
+}
+
 // readTree copies the rule and data files of a tree into memory.
 func readTree(name string, tree fs.FS, wanted func(string) bool) (policy.Source, error) {
 	files, size := map[string][]byte{}, int64(0)
@@ -104,13 +131,13 @@ func readTree(name string, tree fs.FS, wanted func(string) bool) (policy.Source,
 		case entry.IsDir() || !policy.IsSource(p) || !wanted(p):
 			return nil
 		}
-		if info, err := fs.Stat(tree, p); err == nil {
-			if size += info.Size(); size > maxTree {
-				return fmt.Errorf("%s has rule and data files of more than %d bytes, which is what is allowed", name, maxTree)
-			}
+		if files[p], err = readFile(tree, p, maxFile); err != nil {
+			return err
 		}
-		files[p], err = fs.ReadFile(tree, p)
-		return err
+		if size += int64(len(files[p])); size > maxTree {
+			return fmt.Errorf("%s has rule and data files of more than %d bytes, which is what is allowed", name, maxTree)
+		}
+		return nil
 	})
 	if err != nil {
 		return policy.Source{}, &PathError{path.Clean(name), err}

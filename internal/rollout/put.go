@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,8 @@ var (
 	ErrNoState = errors.New("a policy that is sent must outlive a restart; set policy_state to a directory that does")
 	// ErrStale: what is in force is not what the sender has seen.
 	ErrStale = errors.New("another revision is in force than the one that was named")
+	// ErrNotKept: a policy passed and could not be written, so that it is not in force.
+	ErrNotKept = errors.New("the policy passed, but is not in force, because it cannot be kept for a restart")
 )
 
 // sent is the name of a bundle that was sent.
@@ -31,14 +34,21 @@ const sent = "sent.tar.gz"
 
 func (r *Rollout) sentPath() string { return filepath.Join(r.opts.StateDir, sent) }
 
-// recallPut takes the bundle that was sent and put in force before a restart.
-func (r *Rollout) recallPut() {
+// recallPut takes the bundle that was sent and put in force before a restart. One that cannot be read is an error: a start with
+// the shipped rules alone would take a site's rules away without a word.
+func (r *Rollout) recallPut() error {
 	if r.opts.StateDir == "" || len(r.origins) > 0 {
-		return
+		return nil
 	}
-	if packed, err := os.ReadFile(r.sentPath()); err == nil {
-		r.put = &remote{name: sent, opts: &r.opts, packed: packed}
+	packed, err := os.ReadFile(r.sentPath())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &PathError{r.sentPath(), fmt.Errorf("the policy that was sent: %w", err)}
 	}
+	r.put = &remote{name: sent, opts: &r.opts, packed: packed}
+	return nil
 }
 
 // Put tries a bundle in place of the one that was sent before, and puts it in force if it passes all stages. Match, if it is
@@ -59,26 +69,22 @@ func (r *Rollout) Put(ctx context.Context, packed []byte, match string, accepted
 	}
 	old := r.put
 	r.put = &remote{name: sent, opts: &r.opts, packed: packed}
-	report := r.tryHere(ctx, accepted)
-	if report.Refused() {
+	report, err := r.tryHere(ctx, accepted, func() error { return replace(r.sentPath(), packed) })
+	if err != nil || report.Refused() {
 		r.put = old
-		return report, nil
 	}
-	if err := replace(r.sentPath(), packed); err != nil {
-		return report, fmt.Errorf("the policy is in force, and will be gone after a restart: %w", err)
-	}
-	return report, nil
+	return report, err
 }
 
 // tryHere tries what the sources hold together with what was sent.
-func (r *Rollout) tryHere(ctx context.Context, accepted []string) *v1.PolicyReport {
+func (r *Rollout) tryHere(ctx context.Context, accepted []string, keep func() error) (*v1.PolicyReport, error) {
 	c, err := r.look(ctx, false)
 	if err != nil {
 		report := &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)}
 		r.refuse("", report)
-		return report
+		return report, nil
 	}
-	return r.change(ctx, c, accepted)
+	return r.change(ctx, c, accepted, keep)
 }
 
 // Preview tries sources, with the data that is in force if none are given, and changes nothing. A log of decisions is replayed
@@ -94,7 +100,7 @@ func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []b
 		c.data, err = readData(r.opts.DataFile)
 	}
 	if err == nil {
-		err = c.seal()
+		err = r.seal(c)
 	}
 	if err != nil {
 		return &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)}, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/tiergate/tiergate/policy/bundle"
 )
 
-// fetchTime bounds one download.
+// fetchTime is the default of remote.patience.
 const fetchTime = 30 * time.Second
 
 // maxDownload is the size of the largest bundle. Bytes.
@@ -33,11 +33,16 @@ type remote struct {
 	url  string
 	name string // the URL without a password
 	opts *Options
+	// patience bounds one download.
+	patience time.Duration
 	// packed is the bundle that the server has, as far as it is known here, and etag the server's name for it.
 	packed []byte
 	etag   string
 	// kept tells that packed is the copy on disk, because the server has not been reached yet.
 	kept bool
+	// unsaved tells that the copy on disk is not packed yet, and unsavable why writing it failed last.
+	unsaved   bool
+	unsavable string
 	// failures are those in a row, and next is when the server is asked again after them.
 	failures int
 	next     time.Time
@@ -65,7 +70,7 @@ func (r *remote) ask(ctx context.Context, now time.Time) error {
 }
 
 func newRemote(source string, opts *Options) *remote {
-	r := &remote{url: source, name: source, opts: opts}
+	r := &remote{url: source, name: source, opts: opts, patience: fetchTime}
 	if u, err := url.Parse(source); err == nil {
 		r.name = u.Redacted()
 	}
@@ -83,7 +88,7 @@ func (r *remote) open() (policy.Source, error) {
 
 // fetch asks the server for a bundle that is not the one that is here.
 func (r *remote) fetch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("no whole answer within %s", r.patience))
 	defer cancel()
 	client, err := r.client()
 	if err != nil {
@@ -96,7 +101,7 @@ func (r *remote) fetch(ctx context.Context) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("fetch %s: %w", r.name, reason(err))
+		return fmt.Errorf("fetch %s: %w", r.name, reason(ctx, err))
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
@@ -110,10 +115,11 @@ func (r *remote) fetch(ctx context.Context) error {
 	packed, err := io.ReadAll(io.LimitReader(response.Body, maxDownload+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("fetch %s: after %d bytes: %w", r.name, len(packed), err)
+		return fmt.Errorf("fetch %s: after %d bytes: %w", r.name, len(packed), reason(ctx, err))
 	case len(packed) > maxDownload:
 		return fmt.Errorf("fetch %s: the bundle has more than %d bytes, which is what is allowed", r.name, maxDownload)
 	}
+	r.unsaved = r.unsaved || !bytes.Equal(r.packed, packed)
 	r.packed, r.etag, r.kept = packed, response.Header.Get("ETag"), false
 	return nil
 }
@@ -139,7 +145,8 @@ func (r *remote) request(ctx context.Context) (*http.Request, error) {
 // client reads the CA anew, since it may be rotated. A redirect is followed only within the server that was named: the token
 // is for nobody else.
 func (r *remote) client() (*http.Client, error) {
-	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	// A bundle is compressed already: asked for gzip, some servers call that the encoding, and the client would take it off.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableCompression: true}
 	if r.opts.CAFile != "" {
 		text, err := os.ReadFile(r.opts.CAFile)
 		if err != nil {
@@ -160,7 +167,10 @@ func (r *remote) client() (*http.Client, error) {
 }
 
 // reason leaves out the URL, which the caller names, with the password that it may have.
-func reason(err error) error {
+func reason(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -189,15 +199,21 @@ func (r *remote) recall() bool {
 
 // keep writes what is in force now as the last good copy.
 func (r *remote) keep() error {
-	if r.opts.StateDir == "" || r.kept {
+	if r.opts.StateDir == "" || !r.unsaved {
 		return nil
 	}
-	return replace(r.copyPath(), r.packed)
+	err := replace(r.copyPath(), r.packed)
+	r.unsaved = err != nil
+	return err
 }
 
 // replace writes a file beside and renames it, so that after a crash there is the old one or the new one, whole.
 func replace(name string, content []byte) error {
-	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(dir, filepath.Base(name)+".*.part")
 	if err != nil {
 		return err
 	}
@@ -212,5 +228,13 @@ func replace(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(part.Name(), name)
+	if err := os.Rename(part.Name(), name); err != nil {
+		return err
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync() // else the name may be gone after a power failure
 }

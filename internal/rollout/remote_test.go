@@ -26,26 +26,32 @@ var secret = bundle.Key{Text: []byte("a secret of the platform team"), Algorithm
 // pack is a bundle of the naming check, signed if it is told so.
 func pack(t testing.TB, prefix string, signed bool) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	w := tar.NewWriter(zip)
-	for name, text := range map[string]string{"naming.rego": naming(prefix), "naming_test.rego": namingTest} {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(text)), Mode: 0o644}))
-		_, err := w.Write([]byte(text))
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Close())
-	require.NoError(t, zip.Close())
+	packed := packFiles(t, map[string]string{"naming.rego": naming(prefix), "naming_test.rego": namingTest})
 	if !signed {
-		return out.Bytes()
+		return packed
 	}
-	b, err := bundle.Read("b", &out, bundle.Limits{})
+	b, err := bundle.Read("b", bytes.NewReader(packed), bundle.Limits{})
 	require.NoError(t, err)
 	_, err = b.Sign(bundle.Signing{Key: secret})
 	require.NoError(t, err)
 	var again bytes.Buffer
 	require.NoError(t, b.Write(&again))
 	return again.Bytes()
+}
+
+func packFiles(t testing.TB, files map[string]string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	w := tar.NewWriter(zip)
+	for name, text := range files {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(text)), Mode: 0o644}))
+		_, err := w.Write([]byte(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, zip.Close())
+	return out.Bytes()
 }
 
 // server is a bundle server whose answer a test sets.
@@ -127,8 +133,6 @@ func TestABundleServerInTrouble(t *testing.T) {
 	web.give(good)
 	r := s.open(func(o *Options) { o.Sources = []string{web.URL + "/site.tar.gz"} })
 	inForce := r.Status().Revision
-	hung := make(chan struct{})
-	defer close(hung)
 	for name, trouble := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
@@ -173,6 +177,34 @@ func TestABundleServerInTrouble(t *testing.T) {
 	assert.Empty(t, r.Status().Sources[0].Error)
 }
 
+func TestABundleServerThatHangs(t *testing.T) {
+	s, web := newSite(t), newServer(t)
+	good := pack(t, "bad", false)
+	web.give(good)
+	r := s.open(func(o *Options) { o.Sources = []string{web.URL + "/site.tar.gz"} })
+	r.origins[0].remote.patience = 50 * time.Millisecond
+	ended := make(chan struct{})
+	defer close(ended)
+	hang := func() { <-ended }
+	for name, trouble := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"before the headers": {func(http.ResponseWriter, *http.Request) { hang() }, "tar.gz: no whole answer within 50ms"},
+		"in the body": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100000")
+			_, _ = w.Write(good[:100])
+			_ = http.NewResponseController(w).Flush()
+			hang()
+		}, "after 100 bytes: no whole answer within 50ms"},
+	} {
+		web.say(trouble.answer)
+		poll(t, r)
+		assert.Contains(t, r.Status().Sources[0].Error, trouble.want, name)
+	}
+	assert.Equal(t, "deny", outcomeFor(t, r, "bad"))
+}
+
 func TestOnlySignedBundlesAreTaken(t *testing.T) {
 	s, web := newSite(t), newServer(t)
 	signed := pack(t, "bad", true)
@@ -206,6 +238,7 @@ func TestTheLastGoodCopyCarriesAStart(t *testing.T) {
 	assert.Equal(t, "deny", outcomeFor(t, again, "bad"), "what was refused was not kept")
 	poll(t, again)
 	assert.True(t, again.Status().Sources[0].Kept)
+	assert.Contains(t, s.said.String(), "policy begins with the last good copy")
 	assert.Contains(t, again.Status().Sources[0].Error, "503")
 
 	web.give(pack(t, "evil", false))
@@ -218,6 +251,15 @@ func TestTheLastGoodCopyCarriesAStart(t *testing.T) {
 	require.Len(t, copies, 1, "no parts are left behind")
 	require.NoError(t, os.WriteFile(copies[0], []byte("torn"), 0o644))
 	assert.Equal(t, "deny", outcomeFor(t, s.open(from), "evil"), "a bad copy does not keep the service down")
+
+	// Nor does one that the rules that ship now do not go with, where the server has a newer one.
+	require.NoError(t, os.WriteFile(copies[0], packFiles(t, map[string]string{"a.rego": "package tiergate.verdict\n"}), 0o644))
+	assert.Equal(t, "deny", outcomeFor(t, s.open(from), "evil"))
+	require.NoError(t, os.WriteFile(copies[0], packFiles(t, map[string]string{"a.rego": "package tiergate.verdict\n"}), 0o644))
+	web.fail(503)
+	_, err = s.tryOpen(from)
+	require.ErrorContains(t, err, "the server answers 503")
+	assert.ErrorContains(t, err, "a.rego")
 }
 
 // A bundle that this service has never had in force is tested before it decides anything.
@@ -234,10 +276,11 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	s, web := newSite(t), newServer(t)
 	web.give(pack(t, "bad", false))
 	r := s.open(func(o *Options) {
-		o.Sources, o.StateDir = []string{web.URL + "/site.tar.gz"}, filepath.Join(s.dir, "absent")
+		o.Sources, o.StateDir = []string{web.URL + "/site.tar.gz"}, filepath.Join(s.write("file", ""), "state")
 	})
 	assert.Equal(t, "deny", outcomeFor(t, r, "bad"))
-	assert.Contains(t, s.said.String(), "last good policy not kept; a start without its server would fail")
+	poll(t, r)
+	assert.Equal(t, 1, strings.Count(s.said.String(), "last good policy not kept; a start without its server would fail"), "said once")
 }
 
 func TestAPasswordInAURLStaysSecret(t *testing.T) {
@@ -279,6 +322,18 @@ func TestPut(t *testing.T) {
 	assert.Equal(t, v1.StageRead, report.Stage)
 	r.poll(t.Context())
 	assert.Equal(t, "deny", outcomeFor(t, s.open(bare), "bad"), "what was sent outlives a restart")
+
+	// What cannot be kept is not put in force, and what was kept and cannot be read keeps the service from starting without it.
+	kept := r.sentPath()
+	require.NoError(t, os.Remove(kept))
+	require.NoError(t, os.MkdirAll(filepath.Join(kept, "x"), 0o755))
+	_, err = r.Put(t.Context(), pack(t, "worse", false), "", []string{"a.yaml=allow"})
+	require.ErrorIs(t, err, ErrNotKept)
+	assert.Equal(t, "allow", outcomeFor(t, r, "worse"))
+	r.poll(t.Context())
+	assert.Equal(t, "deny", outcomeFor(t, r, "bad"))
+	_, err = s.tryOpen(bare)
+	require.ErrorContains(t, err, "read policy: the policy that was sent: read "+kept+": is a directory")
 
 	_, err = s.open(func(o *Options) { o.Sources = nil }).Put(t.Context(), nil, "", nil)
 	require.ErrorIs(t, err, ErrNoState)

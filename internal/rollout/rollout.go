@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ type Rollout struct {
 	trial sync.Mutex
 	// put is what an administrator sent; nil if nobody did.
 	put *remote
-	// refused is the content that was refused last. Until it changes it is not tried again: a trial may take a minute.
+	// refused is the content.trial that was refused last. Until it changes it is not tried again: a trial may take a minute.
 	refused string
 
 	mu     sync.Mutex // of what follows
@@ -51,41 +52,63 @@ func Open(ctx context.Context, opts Options) (*Rollout, error) {
 		}
 		r.origins = append(r.origins, o)
 	}
-	fresh, err := r.recall(ctx)
+	err := r.start(ctx, true)
+	if err != nil && r.kept() {
+		// A copy may be from before the rules that ship were changed; it must not keep the service down if there is a newer one.
+		if again := r.start(ctx, false); again != nil {
+			return nil, errors.Join(err, again)
+		}
+		err = nil
+	}
+	return r, err
+}
+
+// start makes the engine of what the sources hold, with copies of what is on servers or without.
+func (r *Rollout) start(ctx context.Context, copies bool) error {
+	fresh, err := r.recall(ctx, copies)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c, err := r.look(ctx, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opts.Policy.Sources, opts.Policy.Data, opts.Policy.DataName = c.sources, c.data, opts.DataFile
-	if r.engine, err = policy.New(ctx, opts.Policy); err != nil {
-		return nil, err
+	opts := r.opts.Policy
+	opts.Sources, opts.Data, opts.DataName = c.sources, c.data, r.opts.DataFile
+	engine, err := policy.New(ctx, opts)
+	if err != nil {
+		return err
 	}
-	if fresh && !opts.Untested {
+	if fresh && !r.opts.Untested {
 		report := &v1.PolicyReport{}
 		if r.test(ctx, c, report); report.Findings != nil {
-			return nil, errors.Join(fmt.Errorf("policy: its own tests fail: %s", texts(report.Findings)), r.engine.Close(ctx))
+			return errors.Join(fmt.Errorf("policy: its own tests fail: %s", texts(report.Findings)), engine.Close(ctx))
 		}
 	}
-	r.activated(c, &v1.PolicyReport{})
-	return r, nil
+	r.engine = engine
+	r.begun(c)
+	return nil
 }
 
-// recall prepares what comes over a network, and tells whether some of it was never in force before.
-func (r *Rollout) recall(ctx context.Context) (fresh bool, err error) {
-	r.recallPut()
-	var errs []error
+// kept tells whether a copy stands in for a server.
+func (r *Rollout) kept() bool {
+	return slices.ContainsFunc(r.origins, func(o *origin) bool { return o.remote != nil && o.remote.kept })
+}
+
+// recall prepares what comes over a network, and tells whether some source was never tried here: what is on this machine may
+// have changed while the service was down.
+func (r *Rollout) recall(ctx context.Context, copies bool) (fresh bool, err error) {
+	errs := []error{r.recallPut()}
 	for _, o := range r.origins {
 		if o.remote == nil {
+			fresh = true
 			continue
 		}
-		if o.remote.recall() {
+		if copies && o.remote.recall() {
 			if _, err := o.remote.open(); err == nil {
 				continue
 			}
-			o.remote.packed = nil // a bad copy must not keep the service from starting
+			o.remote.packed, o.remote.kept = nil, false // a bad copy must not keep the service from starting
 		}
 		fresh = true
 		errs = append(errs, o.remote.fetch(ctx))
@@ -126,23 +149,24 @@ func (r *Rollout) poll(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		if content := "unreadable: " + err.Error(); content != r.refused {
-			r.refuse(content, &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)})
+		if unreadable := "unreadable: " + err.Error(); unreadable != r.refused && r.stays(ctx, unreadable) {
+			r.refuse(unreadable, &v1.PolicyReport{Stage: v1.StageRead, Time: r.now(), Findings: findings(err)})
 		}
 		return
 	}
 	if c.digest == r.Status().Content {
 		r.withdrawn()
+		r.keep() // what is signed anew is another file of the same content, and a full disk may have room again
 		return
 	}
-	if c.digest == r.refused || !r.settled(ctx, c) {
+	if c.trial == r.refused || !r.stays(ctx, c.trial) {
 		return
 	}
-	r.change(ctx, c, nil)
+	_, _ = r.change(ctx, c, nil, nil) // the report is kept in the status
 }
 
-// settled tells whether the sources still hold what they held a moment ago.
-func (r *Rollout) settled(ctx context.Context, c *content) bool {
+// stays tells whether the sources hold after a moment what they held before, or are unreadable for the same reason.
+func (r *Rollout) stays(ctx context.Context, trial string) bool {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()
 	select {
@@ -151,11 +175,14 @@ func (r *Rollout) settled(ctx context.Context, c *content) bool {
 	case <-timer.C:
 	}
 	again, err := r.look(ctx, false)
-	return err == nil && again.digest == c.digest
+	if err != nil {
+		return trial == "unreadable: "+err.Error()
+	}
+	return trial == again.trial
 }
 
-// change tries a content and puts it in force if it passes. It needs the trial.
-func (r *Rollout) change(ctx context.Context, c *content, accepted []string) *v1.PolicyReport {
+// change tries a content, has it kept if it passes, and puts it in force. It needs the trial.
+func (r *Rollout) change(ctx context.Context, c *content, accepted []string, keep func() error) (*v1.PolicyReport, error) {
 	candidate, report := r.try(ctx, c, accepted)
 	free := context.WithoutCancel(ctx)
 	if candidate != nil {
@@ -163,13 +190,19 @@ func (r *Rollout) change(ctx context.Context, c *content, accepted []string) *v1
 	}
 	switch {
 	case report.Refused() && ctx.Err() == nil:
-		r.refuse(c.digest, report)
+		r.refuse(c.trial, report)
 		fallthrough
 	case report.Refused():
-		return report
+		return report, nil
 	}
-	_ = r.engine.Activate(free, candidate)
+	if keep != nil {
+		if err := keep(); err != nil {
+			r.opts.Logger.Error("policy not put in force, because it cannot be kept", "revision", report.Revision, "error", err)
+			return report, fmt.Errorf("%w: %w", ErrNotKept, err)
+		}
+	}
+	_ = r.engine.Activate(free, candidate) // an error is one of freeing the old revision
 	r.refused = ""
 	r.activated(c, report)
-	return report
+	return report, nil
 }

@@ -263,7 +263,7 @@ func TestAChangeMustSettle(t *testing.T) {
 	c, err := r.look(t.Context(), true)
 	require.NoError(t, err)
 	s.write("rules/naming.rego", naming("whole"))
-	assert.False(t, r.settled(t.Context(), c))
+	assert.False(t, r.stays(t.Context(), c.trial))
 	r.trial.Unlock()
 	assert.Equal(t, before.Content, r.Status().Content)
 	r.poll(t.Context())
@@ -318,6 +318,54 @@ func TestNoAnswerMixesRevisions(t *testing.T) {
 		seen[a.revision]++
 	}
 	assert.Len(t, seen, 2, "answers came from both revisions")
+}
+
+// What is half written may not even be readable.
+func TestWhatIsUnreadableForAMomentIsNotRefused(t *testing.T) {
+	s := newSite(t)
+	s.write("rules/naming.rego", naming("bad"))
+	s.write("rules/data.yaml", "a: [")
+	_, err := s.tryOpen(nil)
+	require.Error(t, err)
+	s.write("rules/data.yaml", "a: []")
+	r := s.open(nil)
+	s.write("rules/data.yaml", "a: [")
+	_, err = r.look(t.Context(), false)
+	require.Error(t, err)
+	assert.True(t, r.stays(t.Context(), "unreadable: "+err.Error()))
+	s.write("rules/data.yaml", "a: [1]")
+	assert.False(t, r.stays(t.Context(), "unreadable: "+err.Error()))
+}
+
+// Files may have changed while the service was down, so that a start is a trial, too.
+func TestAStartRunsTheTests(t *testing.T) {
+	s := newSite(t)
+	s.write("rules/naming.rego", naming("go"))
+	s.write("rules/naming_test.rego", namingTest)
+	_, err := s.tryOpen(nil)
+	require.ErrorContains(t, err, "policy: its own tests fail: "+filepath.Join(s.dir, "rules/naming_test.rego")+":5: ")
+	r := s.open(func(o *Options) { o.Untested = true })
+	assert.Equal(t, "deny", outcomeFor(t, r, "good"), "what decides nothing needs no tests")
+	s.write("rules/naming.rego", "package broken {")
+	refused(t, r, v1.StageCompile)
+	assert.Equal(t, "deny", outcomeFor(t, r, "good"))
+}
+
+// A policy that stored launches stood against is tried again when they change.
+func TestChangedLaunchesAreAnotherTrial(t *testing.T) {
+	s := newSite(t)
+	s.write("rules/naming.rego", naming("bad"))
+	launch := s.write("launches/a.yaml", "engine: {id: bad-a, nnodes: 1, typo: 1}\n")
+	r := s.open(func(o *Options) { o.LaunchDir = filepath.Join(s.dir, "launches") })
+	assert.Contains(t, s.said.String(), "stored launches cannot be read; no change of policy passes until they can")
+	s.write("rules/naming.rego", naming("evil"))
+	assert.Contains(t, refused(t, r, v1.StageLaunches).Findings[0].Message, "stored launch a.yaml: ")
+	s.write("launches/a.yaml", "engine: {id: bad-a, nnodes: 1}\n")
+	assert.Equal(t, "verdict_flips", refused(t, r, v1.StageLaunches).Findings[0].Code)
+	require.NoError(t, os.Remove(launch))
+	r.poll(t.Context())
+	assert.Nil(t, r.Status().Candidate)
+	assert.Equal(t, "deny", outcomeFor(t, r, "evil"))
 }
 
 // A trial that has no more time refuses, and the policy that took it is not tried again until it changes.

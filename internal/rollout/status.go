@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -51,27 +53,68 @@ func (r *Rollout) note(o *origin, err error) {
 	}
 }
 
-// activated notes what is in force, and keeps copies of what came over a network.
-func (r *Rollout) activated(c *content, report *v1.PolicyReport) {
-	info, _ := r.engine.Info()
-	r.mu.Lock()
-	first := r.status.Revision == ""
-	previous := r.status.Revision
-	r.status.Revision, r.status.Content, r.status.Activated, r.status.Candidate = info.Revision, c.digest, r.now(), nil
-	r.counts[v1.StageActive]++
-	r.mu.Unlock()
-	if !first {
-		r.opts.Logger.Info("policy activated", "revision", info.Revision, "previous", previous, "content", c.digest, "tests", report.Tests,
-			"flips", flipTexts(report.Flips))
-	}
+// begun notes what is in force from the start, and says what may surprise.
+func (r *Rollout) begun(c *content) {
+	r.inForce(c)
 	for _, o := range r.origins {
 		if o.remote == nil {
 			continue
 		}
-		if err := o.remote.keep(); err != nil {
-			r.opts.Logger.Warn("last good policy not kept; a start without its server would fail", "source", o.status.Source, "error", err)
+		r.mu.Lock()
+		o.status.ETag, o.status.Kept = o.remote.etag, o.remote.kept
+		r.mu.Unlock()
+		if o.remote.kept {
+			r.opts.Logger.Info("policy begins with the last good copy; its server is asked next", "source", o.status.Source, "copy", o.remote.copyPath())
 		}
 	}
+	if _, err := readLaunches(c.launches); c.launchesErr != nil || err != nil {
+		r.opts.Logger.Warn("stored launches cannot be read; no change of policy passes until they can", "error", errors.Join(c.launchesErr, err))
+	}
+}
+
+// activated notes what is in force from now on.
+func (r *Rollout) activated(c *content, report *v1.PolicyReport) {
+	previous := r.Status().Revision
+	r.inForce(c)
+	r.opts.Logger.Info("policy activated", "revision", r.Status().Revision, "previous", previous, "content", c.digest,
+		"tests", report.Tests, "flips", flipTexts(report.Flips))
+}
+
+func (r *Rollout) inForce(c *content) {
+	info, _ := r.engine.Info()
+	r.mu.Lock()
+	r.status.Revision, r.status.Content, r.status.Activated, r.status.Candidate = info.Revision, c.digest, r.now(), nil
+	r.counts[v1.StageActive]++
+	r.mu.Unlock()
+	r.keep()
+}
+
+// keep writes copies of what is in force and came over a network. A disk that takes none is no outage.
+func (r *Rollout) keep() {
+	for _, o := range r.origins {
+		if o.remote == nil {
+			continue
+		}
+		err, before := o.remote.keep(), o.remote.unsavable
+		if o.remote.unsavable = ""; err != nil {
+			o.remote.unsavable = reasonOf(err)
+		}
+		switch {
+		case err != nil && before != o.remote.unsavable:
+			r.opts.Logger.Warn("last good policy not kept; a start without its server would fail", "source", o.status.Source, "error", err)
+		case err == nil && before != "":
+			r.opts.Logger.Info("last good policy kept after all", "source", o.status.Source)
+		}
+	}
+}
+
+// reasonOf leaves the names of files out, which may be random.
+func reasonOf(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
 }
 
 // refuse notes a content that is not put in force.
