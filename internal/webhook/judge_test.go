@@ -165,7 +165,9 @@ func TestFailuresOfThePolicyAreErrors(t *testing.T) {
 		_, err := stored(t, "update-lws-wider").Judge(t.Context(), "id", fail(before))
 		assert.ErrorIs(t, err, broken)
 	}
-	odd := func(context.Context, *kube.Engine, bool) (*v1.Verdict, error) { return &v1.Verdict{Outcome: "perhaps"}, nil }
+	odd := func(context.Context, *kube.Engine, bool) (*v1.Verdict, error) {
+		return &v1.Verdict{Outcome: "perhaps"}, nil
+	}
 	_, err := stored(t, "create-pod").Judge(t.Context(), "id", odd)
 	assert.EqualError(t, err, `the verdict on Pod/pod-1gpu, container vllm has the outcome "perhaps"`)
 }

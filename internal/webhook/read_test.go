@@ -20,21 +20,31 @@ func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", ``, "the body is empty; an AdmissionReview is expected"},
 		{"cut off", `{"kind": "Adm`, "/kind: the document ends too early, at byte 13; it was cut off, or a bracket or quote is not closed"},
-		{"an older version", `{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {}}`,
+		{
+			"an older version", `{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {}}`,
 			`the document is a "AdmissionReview" of "admission.k8s.io/v1beta1"; only an AdmissionReview of admission.k8s.io/v1 is ` +
-				`answered: set admissionReviewVersions: [v1]`},
+				`answered: set admissionReviewVersions: [v1]`,
+		},
 		{"a launch", `{"engine": {}}`, `the document is a "" of ""; only an AdmissionReview of admission.k8s.io/v1 is answered: set ` +
 			`admissionReviewVersions: [v1]`},
 		{"no request", head + `null}`, "/request: a review without a request has nothing to answer"},
 		{"no uid", head + `{"operation": "CREATE"}}`, "/request/uid: the request has no uid, which the answer must repeat"},
-		{"no operation", head + `{"uid": "u"}}`,
-			`/request/operation: "" is no operation; there are CREATE, UPDATE, DELETE and CONNECT`},
-		{"an unknown operation", head + `{"uid": "u", "operation": "PATCH"}}`,
-			`/request/operation: "PATCH" is no operation; there are CREATE, UPDATE, DELETE and CONNECT`},
-		{"no object", head + `{"uid": "u", "operation": "CREATE", "object": null}}`,
-			"/request/object: a request to create or update has an object"},
-		{"a text as the object", head + `{"uid": "u", "operation": "CREATE", "object": "x"}}`,
-			`/request/object: an object is expected, "\"x\"" is none`},
+		{
+			"no operation", head + `{"uid": "u"}}`,
+			`/request/operation: "" is no operation; there are CREATE, UPDATE, DELETE and CONNECT`,
+		},
+		{
+			"an unknown operation", head + `{"uid": "u", "operation": "PATCH"}}`,
+			`/request/operation: "PATCH" is no operation; there are CREATE, UPDATE, DELETE and CONNECT`,
+		},
+		{
+			"no object", head + `{"uid": "u", "operation": "CREATE", "object": null}}`,
+			"/request/object: a request to create or update has an object",
+		},
+		{
+			"a text as the object", head + `{"uid": "u", "operation": "CREATE", "object": "x"}}`,
+			`/request/object: an object is expected, "\"x\"" is none`,
+		},
 		{"two uids", head + `{"uid": "u", "uid": "v", "operation": "DELETE"}}`, `/request/uid: key "uid" is given twice; keep one`},
 		{"a uid of another type", head + `{"uid": 7}}`, "/request/uid: got a number; want a string in quotes"},
 	} {
