@@ -12,6 +12,8 @@ import (
 const healthDeadline = 2 * time.Second
 
 type healthCmd struct {
+	credentialFlags
+
 	Server  string        `default:"http://127.0.0.1:8642" placeholder:"URL" help:"The service, or its diagnostic address: http://, https:// or unix://. Default ${default}."`
 	Live    bool          `env:"-" help:"Ask only whether the process answers, not whether it takes launches and workers now."`
 	Timeout time.Duration `env:"-" placeholder:"2s" help:"Give up after this time. Default 2s."`
@@ -43,7 +45,7 @@ func (c *healthCmd) ask(ctx context.Context) (string, error) {
 	if c.Live {
 		state = "live"
 	}
-	service, err := client.New(c.Server)
+	service, err := client.NewWith(c.Server, c.files())
 	switch {
 	case err != nil:
 		return state, err
