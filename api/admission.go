@@ -58,6 +58,10 @@ func (x *exchange) reviewDeadline() (time.Time, error) {
 	return x.start.Add(limit), nil
 }
 
+// maxReviewObjects is how many objects a review may have at all depths: several times what is in the largest that API servers
+// keep, old and new together.
+const maxReviewObjects = 1 << 16
+
 // reviewing is one review with what was decided for it.
 type reviewing struct {
 	*exchange
@@ -87,12 +91,15 @@ func (v *reviewing) answer(ctx context.Context) (*webhook.Answer, error) {
 		return nil, &document.Error{Code: document.CodeMediaType, Detail: "API servers send reviews as application/json"}
 	}
 	v.received = int64(len(b.data))
-	if err := v.place.wait(ctx, v.received, false); err != nil {
+	// A container of two bytes becomes a thousand, so that reviews weigh what YAML does.
+	if err := v.place.wait(ctx, v.received, true); err != nil {
 		return nil, err
 	}
 	defer v.place.done()
-	if n := bytes.Count(b.data, []byte{'{'}); n > maxObjects {
-		return nil, tooManyObjects(n)
+	if n := bytes.Count(b.data, []byte{'{'}); n > maxReviewObjects {
+		return nil, &document.Error{
+			Code: document.CodeTooLarge, Detail: fmt.Sprintf("the review has %d objects, at most %d are read", n, maxReviewObjects),
+		}
 	}
 	if v.question, err = webhook.Read(b.data); err != nil {
 		return nil, err

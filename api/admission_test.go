@@ -144,7 +144,7 @@ func TestReviewsThatGetNoAnswer(t *testing.T) {
 		{"a failing policy", "", "", strings.ReplaceAll(pod, "pod-1gpu", "conflict"), 500, v1.CodeEvaluationConflict, "conflict"},
 		{"an undefined result", "", "", strings.ReplaceAll(pod, "pod-1gpu", "undefined"), 500, v1.CodeUndefined, "site.hostile"},
 		{
-			"too many objects", "", "", strings.Replace(pod, `"options"`, `"more": [`+strings.Repeat("{},", maxObjects)+`{}], "options"`, 1),
+			"too many objects", "", "", strings.Replace(pod, `"options"`, `"more": [`+strings.Repeat("{},", maxReviewObjects)+`{}], "options"`, 1),
 			413, "too_large", "objects, at most",
 		},
 	} {
