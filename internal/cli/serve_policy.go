@@ -48,9 +48,12 @@ func openRollout(ctx context.Context, serve *config.Serve, logger *slog.Logger, 
 	if opts.TokenFile, opts.CAFile = serve.PolicyToken, serve.PolicyCA; opts.Untested {
 		opts.Logger = opts.Logger.With("shadow", true)
 	}
+	if err := opts.Validate(); err != nil {
+		return nil, &usageError{err.Error()}
+	}
 	r, err := rollout.Open(ctx, opts)
 	var unreadable *rollout.PathError
-	if errors.As(err, &unreadable) {
+	if errors.As(err, &unreadable) || errors.Is(err, rollout.ErrTests) {
 		return nil, &usageError{err.Error()}
 	}
 	return r, err

@@ -33,6 +33,9 @@ type Rollout struct {
 	counts map[string]int64 // trials by the stage at which they ended
 }
 
+// ErrTests: a service does not start by a policy that its own tests disprove.
+var ErrTests = errors.New("policy: its own tests fail")
+
 // settleTime is the default of Rollout.settle.
 const settleTime = 300 * time.Millisecond
 
@@ -58,9 +61,12 @@ func Open(ctx context.Context, opts Options) (*Rollout, error) {
 		if again := r.start(ctx, false); again != nil {
 			return nil, errors.Join(err, again)
 		}
-		err = nil
+		return r, nil
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // start makes the engine of what the sources hold, with copies of what is on servers or without.
@@ -82,7 +88,7 @@ func (r *Rollout) start(ctx context.Context, copies bool) error {
 	if fresh && !r.opts.Untested {
 		report := &v1.PolicyReport{}
 		if r.test(ctx, c, report); report.Findings != nil {
-			return errors.Join(fmt.Errorf("policy: its own tests fail: %s", texts(report.Findings)), engine.Close(ctx))
+			return errors.Join(fmt.Errorf("%w: %s", ErrTests, texts(report.Findings)), engine.Close(ctx))
 		}
 	}
 	r.engine = engine

@@ -42,6 +42,7 @@ func (r *Rollout) note(o *origin, err error) {
 		o.status.Read = r.now()
 	}
 	switch {
+	case r.engine == nil: // a start that fails says so by itself
 	case text != "" && text != o.status.Error:
 		r.opts.Logger.Warn("policy source cannot be read; what is in force stays", "source", o.status.Source, "error", text)
 	case text == "" && o.status.Error != "":
