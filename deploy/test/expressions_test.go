@@ -1,6 +1,7 @@
 package test
 
 import (
+	"strings"
 	"testing"
 
 	"cel.dev/cel-go/cel"
@@ -41,7 +42,22 @@ func TestWebhookConditions(t *testing.T) {
 	owner := func(o map[string]any) map[string]any { return map[string]any{"ownerReferences": []any{o}} }
 	assert.True(t, asked(map[string]any{"name": "vllm"}))
 	assert.True(t, asked(owner(map[string]any{"kind": "Application"})), "whoever applied it is no controller")
-	assert.False(t, asked(owner(map[string]any{"kind": "ReplicaSet", "controller": true})))
+	assert.True(t, asked(owner(map[string]any{"apiVersion": "v1/apps", "kind": "ReplicaSet"})), "nor is a bystander")
+	assert.True(t, asked(owner(map[string]any{"apiVersion": "nvidia.com/v1", "kind": "DynamoGraphDeployment", "controller": true})),
+		"what an operator makes of a kind that is not judged")
+	assert.True(t, asked(owner(map[string]any{"apiVersion": "evil.dev/apps/v1", "kind": "ReplicaSet", "controller": true})))
+	var resources []string
+	for _, rule := range webhook.Rules {
+		resources = append(resources, rule.Resources...)
+	}
+	for kind, apiVersion := range map[string]string{
+		"ReplicationController": "v1", "Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "DaemonSet": "apps/v1",
+		"Job": "batch/v1", "CronJob": "batch/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1", "RayCluster": "ray.io/v1",
+		"RayJob": "ray.io/v1", "RayService": "ray.io/v1", "LLMInferenceService": "serving.kserve.io/v1alpha1",
+	} {
+		assert.False(t, asked(owner(map[string]any{"apiVersion": apiVersion, "kind": kind, "controller": true})), kind)
+		assert.Contains(t, resources, strings.ToLower(kind)+"s", "an owner that nobody asks about excuses nobody")
+	}
 	assert.False(t, asked(map[string]any{"deletionTimestamp": "2026-12-01T00:00:00Z"}))
 
 	assert.Equal(t, "/v1/admission", *webhook.ClientConfig.Service.Path)
