@@ -137,6 +137,18 @@ func TestReadRefusesBrokenStreams(t *testing.T) {
 	}
 }
 
+// A tar that stops behind a file of zeros looks like one that ends, also in a gzip whose checksum is right.
+func TestReadTellsZerosInAFileFromTheEnd(t *testing.T) {
+	archive := tarOf(t, file(".manifest", `{"roots": ["site"]}`), file("zeros.txt", strings.Repeat("\x00", 3*tarBlock)))
+	whole := bytes.Index(archive, []byte("zeros.txt")) + 4*tarBlock
+	_, err := Read("b", bytes.NewReader(stored(t, archive[:whole+2*tarBlock])), Limits{})
+	require.NoError(t, err)
+	for _, missing := range []int{-tarBlock, 0, 1, tarBlock} {
+		_, err = Read("b", bytes.NewReader(stored(t, archive[:whole-missing])), Limits{})
+		assert.EqualError(t, err, "bundle b: it is cut off: the download or the copy ended early; fetch it again", missing)
+	}
+}
+
 // A gigabyte of zeros is a megabyte of gzip; reading must end at the limit.
 func TestReadEndsBombsEarly(t *testing.T) {
 	var bomb bytes.Buffer

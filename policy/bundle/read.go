@@ -57,6 +57,7 @@ func (b *builder) readTar(out io.Reader) error {
 		if err := b.readEntry(header, archive); err != nil {
 			return err
 		}
+		end.mark()
 	}
 }
 

@@ -35,11 +35,15 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tail remembers whether the last two blocks of 512 bytes were zero, which is how a tar ends.
+// tarBlock is what everything in a tar is a multiple of.
+const tarBlock = 512
+
+// tail remembers whether a tar ended with two blocks of zeros behind its last file, whose own zeros are no end.
 type tail struct {
 	r    io.Reader
 	run  int64 // zero bytes at the end of what was read
 	seen int64
+	file int64 // where the last file ends, with its padding
 }
 
 func (t *tail) Read(p []byte) (int, error) {
@@ -53,7 +57,12 @@ func (t *tail) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (t *tail) zeros() bool { return t.run >= 1024 && t.seen%512 == 0 }
+// mark notes that a file has been read to its end.
+func (t *tail) mark() { t.file = (t.seen + tarBlock - 1) / tarBlock * tarBlock }
+
+func (t *tail) zeros() bool {
+	return min(t.run, t.seen-t.file) >= 2*tarBlock && t.seen%tarBlock == 0
+}
 
 var errTrailing = errors.New("something follows its end")
 
