@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/access"
+	"github.com/tiergate/tiergate/internal/tracing"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -30,6 +32,9 @@ type exchange struct {
 
 	// identity is who asks; nil where nobody needs to be known.
 	identity *access.Identity
+
+	// span is nil where requests are not traced.
+	span *tracing.Span
 
 	engine string
 	// attempt and rank are those of the path; nil where it has none.
@@ -50,6 +55,9 @@ func (s *Server) run(rt *route, c echo.Context, handle func(*exchange) error) {
 	x := exchanges.Get().(*exchange)
 	*x = exchange{server: s, route: rt, w: c.Response().Writer, r: c.Request(), start: time.Now(), c: c}
 	x.id = requestID(x.r.Header)
+	if rt.level > slog.LevelDebug { // health and metrics are asked every few seconds
+		x.span = s.traces.Request(x.r, rt.path)
+	}
 	defer x.end()
 	if err := handle(x); err != nil {
 		x.refuse(err)
@@ -69,6 +77,7 @@ func (x *exchange) end() {
 	x.place.leave()
 	x.server.metrics.answered(x.route, x.status)
 	x.report()
+	x.endSpan()
 	*x = exchange{}
 	exchanges.Put(x)
 	if failure != nil && answered {
@@ -98,6 +107,9 @@ func (x *exchange) report() {
 		slog.Int64("us", time.Since(x.start).Microseconds()),
 		slog.Int64("received", max(x.r.ContentLength, 0)),
 		slog.Int("sent", x.sent))
+	if trace := x.span.TraceID(); trace != "" {
+		attrs = append(attrs, slog.String("trace_id", trace))
+	}
 	if x.server.access != nil && x.identity != nil {
 		attrs = append(attrs, slog.String("identity", x.identity.Name))
 	}
@@ -124,6 +136,21 @@ func (x *exchange) report() {
 		attrs = append(attrs, slog.String("error", x.err.Error()))
 	}
 	x.server.log.LogAttrs(x.r.Context(), level, "request", attrs...)
+}
+
+// endSpan tells of the request what its log line does.
+func (x *exchange) endSpan() {
+	if x.span == nil {
+		return
+	}
+	x.span.Text("tiergate.request_id", x.id)
+	x.span.Text("tiergate.engine", x.engine)
+	x.span.Number("tiergate.attempt", x.attempt)
+	x.span.Number("tiergate.rank", x.rank)
+	x.span.Text("tiergate.outcome", cmp.Or(x.admitted, x.decision.Outcome))
+	x.span.Text("tiergate.revision", x.decision.Revision)
+	x.span.Answered(x.status, x.code)
+	x.span.End()
 }
 
 // The header values that do not change between answers.

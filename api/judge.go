@@ -42,20 +42,28 @@ func (x *exchange) judge(f form, decide decider) (policy.Decision, error) {
 	defer b.free()
 	ctx, cancel := context.WithTimeout(x.r.Context(), x.server.config.DecisionTimeout)
 	defer cancel()
-	if err := x.place.wait(ctx, int64(len(b.data)), b.yaml); err != nil {
+	span, queued := x.span.Child("queue"), time.Now()
+	err = x.place.wait(ctx, int64(len(b.data)), b.yaml)
+	span.End()
+	x.server.metrics.waited.Observe(time.Since(queued).Seconds())
+	if err != nil {
 		return policy.Decision{}, err
 	}
 	defer x.place.done()
 	if n := bytes.Count(b.data, []byte{'{'}); n > maxObjects {
 		return policy.Decision{}, tooManyObjects(n)
 	}
+	span = x.span.Child("decode")
 	launch, err := f.decode(b.data, b.mediaType)
+	span.End()
 	if err != nil {
 		return policy.Decision{}, err
 	}
 	x.engine = shorten(launch.Engine.ID)
 	start := time.Now()
+	span = x.span.Child("evaluate")
 	d, err := decide(ctx, launch)
+	span.End()
 	elapsed := time.Since(start)
 	x.server.metrics.decided(d, err, elapsed)
 	if err != nil {

@@ -27,6 +27,7 @@ type metrics struct {
 	reviews   *prometheus.CounterVec
 	decisions map[string]prometheus.Counter
 	seconds   prometheus.Histogram
+	waited    prometheus.Histogram
 
 	attempts      *prometheus.CounterVec
 	admissions    *prometheus.CounterVec
@@ -65,6 +66,10 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 			Name: "tiergate_evaluation_seconds", Help: "Time from a decoded launch to its verdict.",
 			Buckets: []float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 100e-3, 1, 5},
 		}),
+		waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "tiergate_queue_wait_seconds", Help: "Time from a launch's complete body to its turn, or to its being turned away.",
+			Buckets: []float64{100e-6, 1e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 5},
+		}),
 	}
 	for _, outcome := range []string{v1.Allow, v1.Deny, v1.Unknown, outcomeInvalid, outcomeError} {
 		m.decisions[outcome] = decisions.WithLabelValues(outcome)
@@ -75,8 +80,12 @@ func newMetrics(engine *policy.Engine) (*metrics, *prometheus.Registry) {
 	}
 	m.byCheck.Store(&map[checkOutcome]prometheus.Counter{})
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "tiergate_evaluation_steps_total",
+		Help: "Steps that evaluations took, counted at loops and rules; each may take its budget at most.",
+	}, func() float64 { return float64(engine.Steps()) }))
 	registry.MustRegister(m.reviews, m.attempts, m.admissions, m.disagreements, m.verdicts, m.admitted)
-	registry.MustRegister(m.requests, m.refused, m.checks, m.seconds, decisions, policyInfo{engine},
+	registry.MustRegister(m.requests, m.refused, m.checks, m.seconds, m.waited, decisions, policyInfo{engine},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m, registry

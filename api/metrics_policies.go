@@ -5,6 +5,7 @@ import (
 
 	v1 "github.com/tiergate/tiergate/api/v1"
 	"github.com/tiergate/tiergate/internal/access"
+	"github.com/tiergate/tiergate/internal/certs"
 	"github.com/tiergate/tiergate/internal/rollout"
 )
 
@@ -68,4 +69,21 @@ func accessMetrics(g *access.Guard) (out []prometheus.Collector) {
 		}))
 	}
 	return out
+}
+
+// certificateMetrics tell how long the certificate of this side holds, and how reloading it fares.
+func certificateMetrics(c *certs.Store) []prometheus.Collector {
+	count := func(result string, value func(certs.State) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "tiergate_tls_reloads_total", Help: "Changed certificate files, by whether they were taken: success, failure.",
+			ConstLabels: prometheus.Labels{"result": result},
+		}, func() float64 { return float64(value(c.State())) })
+	}
+	return []prometheus.Collector{
+		count("success", func(s certs.State) int64 { return s.Reloads }),
+		count("failure", func(s certs.State) int64 { return s.Failures }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tiergate_tls_not_after_timestamp_seconds", Help: "When the certificate in use expires.",
+		}, func() float64 { return float64(c.State().NotAfter.Unix()) }),
+	}
 }

@@ -2,8 +2,6 @@ package api
 
 import (
 	"net/http"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -74,25 +72,4 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		assert.Contains(t, got, want+"\n")
 	}
 	assert.NotContains(t, got, "random", "paths must not become labels")
-}
-
-func TestMetricsAreDocumented(t *testing.T) {
-	r := start(t, options(shipped(), nil))
-	ask(t, http.MethodPost, r.url+"/v1/validate", "", tiered("engine-a", "gpu-a", "gpu-a"))
-	_, text := ask(t, http.MethodGet, r.url+"/metrics", "", "")
-	manual, err := os.ReadFile("../docs/api.md")
-	require.NoError(t, err)
-	names := regexp.MustCompile(`(?m)^# TYPE (tiergate_\w+)`).FindAllStringSubmatch(text, -1)
-	documented := regexp.MustCompile("(?m)^\\| `(tiergate_\\w+)`").FindAllStringSubmatch(string(manual), -1)
-	var served, listed []string
-	for _, m := range names {
-		served = append(served, m[1])
-	}
-	for _, m := range documented {
-		listed = append(listed, m[1])
-	}
-	assert.ElementsMatch(t, served, listed)
-	for _, runtime := range []string{"go_goroutines ", "process_resident_memory_bytes "} {
-		assert.Contains(t, text, "\n"+runtime)
-	}
 }

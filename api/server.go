@@ -22,6 +22,7 @@ import (
 	"github.com/tiergate/tiergate/internal/lookback"
 	"github.com/tiergate/tiergate/internal/rendezvous"
 	"github.com/tiergate/tiergate/internal/rollout"
+	"github.com/tiergate/tiergate/internal/tracing"
 	"github.com/tiergate/tiergate/policy"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	Decisions *decisionlog.Log
 	// TLS has the certificates of the host:port addresses; nil speaks plain HTTP. The server runs it.
 	TLS *certs.Store
+	// Traces takes spans; nil takes none. The server does not close it.
+	Traces *tracing.Tracer
 	// Access tells who asks; nil lets everybody who can connect ask what no administrator is needed for. The server runs it.
 	Access *access.Guard
 	// Policies keep Engine at what its sources say, and take what administrators send; nil leaves it as it is. The server does
@@ -59,9 +62,11 @@ type Server struct {
 	// waiting are calls of workers, watching those who look on.
 	waiting, watching *gathering
 	metrics           *metrics
+	registry          *prometheus.Registry
 	decisions         *decisionlog.Log
 	access            *access.Guard
 	tls               *certs.Store
+	traces            *tracing.Tracer
 	policies          *rollout.Rollout
 	shadow            *lookback.Shadow
 	routes            []*route
@@ -89,27 +94,29 @@ func New(opts Options) (*Server, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: opts.Engine, config: opts.Config, log: opts.Logger, routes: routes(), heartbeat: heartbeat}
-	s.tls = opts.TLS
+	s.tls, s.traces = opts.TLS, opts.Traces
 	s.decisions, s.access, s.policies = opts.Decisions, opts.Access, opts.Policies
-	var registry *prometheus.Registry
-	s.metrics, registry = newMetrics(opts.Engine)
+	s.metrics, s.registry = newMetrics(opts.Engine)
 	s.queue = newQueue(s.config.MaxRequests, int64(s.config.MaxBodies), int64(s.config.MaxBody), s.metrics.refused)
 	s.waiting = newGathering(s.config.MaxWaiting, reasonWaiting, s.queue)
 	s.watching = newGathering(maxWatching, reasonWatching, s.queue)
 	if err := s.meet(opts); err != nil {
 		return nil, err
 	}
-	registry.MustRegister(s.queue.gauges()...)
-	registry.MustRegister(s.attemptGauges()...)
-	registry.MustRegister(s.decisionCounters()...)
+	s.registry.MustRegister(s.queue.gauges()...)
+	s.registry.MustRegister(s.attemptGauges()...)
+	s.registry.MustRegister(s.decisionCounters()...)
 	if s.policies != nil {
-		registry.MustRegister(rolloutMetrics(s.policies)...)
+		s.registry.MustRegister(rolloutMetrics(s.policies)...)
+	}
+	if s.tls != nil {
+		s.registry.MustRegister(certificateMetrics(s.tls)...)
 	}
 	if s.access != nil {
-		registry.MustRegister(accessMetrics(s.access)...)
+		s.registry.MustRegister(accessMetrics(s.access)...)
 	}
 	if opts.Shadow != nil {
-		s.follow(opts.Shadow, registry)
+		s.follow(opts.Shadow)
 	}
 	for _, rt := range s.routes {
 		rt.succeeded = s.metrics.requests.WithLabelValues(rt.path, rt.method, "200")

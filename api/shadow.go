@@ -1,15 +1,13 @@
 package api
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/tiergate/tiergate/internal/lookback"
 	"github.com/tiergate/tiergate/policy"
 )
 
 // follow has a candidate policy tried on what the server decides, and counts how it differs. The labels are bounded: checks of two
 // revisions and their outcomes.
-func (s *Server) follow(candidate *policy.Engine, registry *prometheus.Registry) {
+func (s *Server) follow(candidate *policy.Engine) {
 	tried := counter("tiergate_shadow_decisions_total",
 		"Launches on which the shadow policy was tried: agree, disagree, error if it could not decide, skipped if there was no time.", "result")
 	flips := counter("tiergate_shadow_disagreements_total", "Checks, and verdicts, that come out differently under the shadow policy.",
@@ -17,7 +15,7 @@ func (s *Server) follow(candidate *policy.Engine, registry *prometheus.Registry)
 	for _, result := range []string{"agree", "disagree", "error", "skipped"} {
 		tried.WithLabelValues(result)
 	}
-	registry.MustRegister(tried, flips)
+	s.registry.MustRegister(tried, flips)
 	s.shadow = lookback.NewShadow(lookback.ShadowOptions{
 		Engine: candidate, Timeout: s.config.DecisionTimeout, Logger: s.log,
 		Skipped: tried.WithLabelValues("skipped").Inc,

@@ -30,7 +30,9 @@ func answerWorker[T any](
 		return err
 	}
 	x.takeTime()
+	span := x.span.Child("rendezvous")
 	answer, done, err := ask(ctx, &c, document, ignored) // the document is not used any more while it waits
+	span.End()
 	x.answerSoon()
 	var ended *rendezvous.EndedError
 	switch {

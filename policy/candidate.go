@@ -21,7 +21,7 @@ func (e *Engine) Prepare(ctx context.Context, sources []Source, data []byte) (*C
 	if err != nil {
 		return nil, err
 	}
-	s, err := build(ctx, e.host, src, e.opts)
+	s, err := build(ctx, e, src)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,11 @@ type Engine struct {
 	opts    Options
 	host    *host.Host
 	current atomic.Pointer[snapshot]
+	steps   atomic.Int64
 }
+
+// Steps are those that all evaluations of the engine have taken, of every revision.
+func (e *Engine) Steps() int64 { return e.steps.Load() }
 
 // New loads the policy and returns an engine. What is wrong with the policy comes as Errors, all of it.
 func New(ctx context.Context, opts Options) (*Engine, error) {

@@ -47,7 +47,8 @@ type place struct {
 }
 
 // build turns sources into a snapshot; any refusal leaves whatever was in force untouched.
-func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapshot, error) {
+func build(ctx context.Context, e *Engine, src *files) (*snapshot, error) {
+	opts := e.opts
 	p, data, err := prepare(src)
 	if err != nil {
 		return nil, err
@@ -57,8 +58,8 @@ func build(ctx context.Context, h *host.Host, src *files, opts Options) (*snapsh
 	if err != nil {
 		return nil, err
 	}
-	limits := host.Limits{MaxPages: opts.MaxPages, RetirePages: opts.MaxPages / 4, Budget: opts.Budget}
-	module, err := h.Load(ctx, wasm, data, builtins(), limits)
+	limits := host.Limits{MaxPages: opts.MaxPages, RetirePages: opts.MaxPages / 4, Budget: opts.Budget, Steps: &e.steps}
+	module, err := e.host.Load(ctx, wasm, data, builtins(), limits)
 	if err != nil {
 		return nil, fmt.Errorf("load policy: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ type client struct {
 	url, base string
 	http      *http.Client
 	shown     credentials.Files
+	// trace is a W3C traceparent, or empty.
+	trace string
 }
 
 // dial connects to a service. Tests replace it.
@@ -82,6 +85,19 @@ func newClient(text string, shown credentials.Files, connect dial) (*client, err
 	}
 	transport.DialTLSContext = shown.DialTLS(connect)
 	return &client{url: text, base: a.base, shown: shown, http: &http.Client{Transport: transport, CheckRedirect: noRedirect}}, nil
+}
+
+// traceparent is the form of W3C's header: version, trace, parent and flags in hexadecimal.
+var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceOf is the trace that a process was started in, if its environment names one that is well formed.
+func traceOf(environ []string) string {
+	for _, entry := range environ {
+		if value, found := strings.CutPrefix(entry, "TRACEPARENT="); found && traceparent.MatchString(value) {
+			return value
+		}
+	}
+	return ""
 }
 
 // noRedirect makes a redirect an answer like any other: what it leads to is not the service that was named.
@@ -123,6 +139,9 @@ func (c *client) send(
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.trace != "" {
+		request.Header.Set("Traceparent", c.trace)
 	}
 	request.Header.Set("User-Agent", "tiergate-runtime/"+v1.Protocol)
 	if err := c.shown.Authorize(request); err != nil {

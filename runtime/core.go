@@ -27,6 +27,7 @@ func (g *Gate) AdmitCore(ctx context.Context, engine v1.Engine, dataParallelRank
 	if err != nil {
 		return fmt.Errorf("admit core: %w", err)
 	}
+	c.trace = traceOf(g.opts.Environ)
 	defer c.close()
 	log := g.opts.Logger.With("engine", key)
 	s := newSession(c, &g.opts)

@@ -34,7 +34,8 @@ type Options struct {
 	// Deadline is what a registration may take, from 1 s to 1 h; DefaultDeadline if zero. The first rank to report
 	// decides for all, but none waits longer than its own.
 	Deadline time.Duration
-	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod, and for credentials.
+	// Environ is the environment of this process ("KEY=value"), for names of the node and the pod, for
+	// credentials, and for the trace that TRACEPARENT names, which requests continue.
 	Environ []string
 	// Credentials are what the service is shown, and by whom it is believed; those of Environ if all is empty. They are read
 	// for each request and connection.

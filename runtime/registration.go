@@ -38,6 +38,7 @@ func (g *Gate) registration(m *Membership) (*registration, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.trace = traceOf(g.opts.Environ)
 	r := &registration{
 		session: newSession(c, &g.opts), gate: g, member: m, path: enginePath(key),
 		report: v1.Report{

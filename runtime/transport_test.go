@@ -57,6 +57,12 @@ func TestTransports(t *testing.T) {
 	}
 }
 
+func TestTraceOfAProcess(t *testing.T) {
+	const good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	assert.Equal(t, good, traceOf([]string{"A=b", "TRACEPARENT=" + good}))
+	assert.Empty(t, traceOf([]string{"TRACEPARENT=00-xyz", "TRACE=" + good}))
+}
+
 // An untrusted certificate is not a service, and waiting does not make it one.
 func TestUntrustedCertificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(newFake(2))

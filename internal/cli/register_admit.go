@@ -47,7 +47,7 @@ func (r *registering) gate(heard func(v1.Progress), a *app) (*gate.Gate, error) 
 	}
 	g, err := gate.New(gate.Options{
 		URL: r.server, Engine: r.key, Deadline: r.deadline, Waiting: heard, Logger: logger, Credentials: r.shown,
-		Collect: sync.OnceValue(func() v1.NodeFacts { return gate.Facts(r.env) }),
+		Environ: r.env, Collect: sync.OnceValue(func() v1.NodeFacts { return gate.Facts(r.env) }),
 	})
 	if err != nil {
 		return nil, &usageError{err.Error()}

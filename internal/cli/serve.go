@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/tiergate/tiergate/api"
 	"github.com/tiergate/tiergate/internal/access"
@@ -14,6 +15,7 @@ import (
 	"github.com/tiergate/tiergate/internal/decisionlog"
 	"github.com/tiergate/tiergate/internal/rendezvous/journal"
 	"github.com/tiergate/tiergate/internal/rollout"
+	"github.com/tiergate/tiergate/internal/tracing"
 )
 
 type serveCmd struct {
@@ -42,6 +44,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.serve(ctx, a, opts)
 }
 
+// lastTraces is how long the end waits for a collector.
+const lastTraces = 2 * time.Second
+
 // parts are what a service is made of. They are closed in the other order than they were opened, those that were.
 type parts struct {
 	config *config.Serve
@@ -50,6 +55,7 @@ type parts struct {
 	policies, shadow *rollout.Rollout
 	attempts         *journal.NATS
 	decisions        *decisionlog.Log
+	traces           *tracing.Tracer
 }
 
 func (p *parts) open(ctx context.Context) (opts api.Options, err error) {
@@ -57,6 +63,15 @@ func (p *parts) open(ctx context.Context) (opts api.Options, err error) {
 	opts = api.Options{Config: *p.config, Logger: logger}
 	if opts.Access, err = openAccess(ctx, p.config, logger); err != nil {
 		return opts, err
+	}
+	if p.config.Traces != "" {
+		p.traces, err = tracing.Open(tracing.Options{
+			URL: p.config.Traces, Ratio: p.config.TraceRatio, Version: buildVersions().Version, Logger: logger,
+		})
+		if err != nil {
+			return opts, usagef("traces: %s", err)
+		}
+		opts.Traces = p.traces
 	}
 	if opts.TLS, err = openTLS(p.config, logger); err != nil {
 		return opts, err
@@ -87,6 +102,11 @@ func (p *parts) open(ctx context.Context) (opts api.Options, err error) {
 
 func (p *parts) close() error {
 	err := closeDecisions(p.decisions, p.config.ShutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), lastTraces)
+	defer cancel()
+	if traced := p.traces.Close(ctx); traced != nil {
+		p.config.Logger(p.app.stderr).Warn("traces lost at the end", "error", traced) // they are worth no exit status
+	}
 	if p.attempts != nil {
 		p.attempts.Close()
 	}

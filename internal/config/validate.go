@@ -53,6 +53,9 @@ func (s *Serve) validateAddresses(m *mistakes) {
 				"tls_key, or set allow_plaintext if something else encrypts", addr)
 		}
 	}
+	if s.TraceRatio < 0 || s.TraceRatio > 1 {
+		m.add("trace_ratio: %g is no share; write a number above 0 and up to 1", s.TraceRatio)
+	}
 	if s.Pprof && s.DiagnosticAddr == "" {
 		m.add("pprof: profiles are served at the diagnostic address alone; give diagnostic_addr, or leave it out")
 	}

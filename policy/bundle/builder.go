@@ -55,8 +55,8 @@ func isData(name string) bool {
 	return path.Base(name) == "data.json" || bundle.IsYAMLDataFile(name)
 }
 
-// policies gives the rule and data files that add to those that ship. Data come as JSON, read as OPA reads and hashes them: two readers
-// of YAML differ in details, and what is decided by must be what was signed.
+// policies gives the rule and data files that add to those that ship. Data come as JSON, read as OPA reads and hashes
+// them: two readers of YAML differ in details, and what is decided by must be what was signed.
 func (b *Bundle) policies() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	shipped := b.Manifest.built()
@@ -96,8 +96,8 @@ func decode(content []byte) (doc any, err error) {
 	return doc, err
 }
 
-// ships tells what `tiergate policy build` adds to a site's files. A shipped rule that was edited, or that another version ships,
-// is refused, since leaving it aside would change verdicts without a word.
+// ships tells what `tiergate policy build` adds to a site's files. A shipped rule that was edited, or that another
+// version ships, is refused, since leaving it aside would change verdicts without a word.
 func (b *Bundle) ships(name string, content []byte) (bool, error) {
 	if name == "generated.rego" {
 		return true, nil
@@ -108,7 +108,8 @@ func (b *Bundle) ships(name string, content []byte) (bool, error) {
 	}
 	own, err := rego.FS.ReadFile(inside)
 	if err != nil || !bytes.Equal(own, content) {
-		return false, b.refuse(name, "it is not the rule that this tiergate ships: another version built the bundle, or it was edited; "+
+		return false, b.refuse(name,
+			"it is not the rule that this tiergate ships: another version built the bundle, or it was edited; "+
 			"build it again with this version, or give the site's rules alone, as `opa build -b DIR` packs them")
 	}
 	return true, nil

@@ -15,8 +15,8 @@ var Algorithms = []string{
 	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "HS256", "HS384", "HS512",
 }
 
-// leastSecret is the bytes that a shared secret needs. RFC 7518 wants the size of the hash; OPA does not, and neither can be
-// told from a guessable one, so this refuses only what is no secret at all.
+// leastSecret is the bytes that a shared secret needs. RFC 7518 wants the size of the hash; OPA does not, and neither
+// can be told from a guessable one, so this refuses only what is no secret at all.
 const leastSecret = 16
 
 // Key is a key in PEM, or a shared secret with HS256 and its like.
@@ -35,7 +35,8 @@ func (k *Key) setDefaults() error {
 	return nil
 }
 
-// parse reads the key for its algorithm. A PEM text is never a shared secret: whoever has a public key could else sign with it.
+// parse reads the key for its algorithm. A PEM text is never a shared secret: whoever has a public key could else sign
+// with it.
 func (k *Key) parse(private bool) (any, error) {
 	if err := k.setDefaults(); err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func (k *Key) parse(private bool) (any, error) {
 	if strings.HasPrefix(k.Algorithm, "HS") {
 		switch {
 		case block != nil:
-			return nil, fmt.Errorf("the key is a %s in PEM, and %s takes a shared secret; name the algorithm that the key is for",
+			return nil, fmt.Errorf(
+				"the key is a %s in PEM, and %s takes a shared secret; name the algorithm that the key is for",
 				block.Type, k.Algorithm)
 		case len(k.Text) < leastSecret:
 			return nil, fmt.Errorf("the shared secret has %d bytes; at least %d are needed", len(k.Text), leastSecret)

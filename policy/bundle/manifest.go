@@ -53,10 +53,12 @@ func (b *Bundle) readManifest() error {
 		versions = append(versions, v)
 	}
 	if slices.ContainsFunc(versions, func(v int) bool { return v != 1 }) {
-		return b.refuse(manifestFile, "it asks for Rego v0; only v1 is understood: run `opa fmt --write --v0-v1` on the rules")
+		return b.refuse(manifestFile,
+			"it asks for Rego v0; only v1 is understood: run `opa fmt --write --v0-v1` on the rules")
 	}
 	if len(b.Manifest.Wasm) > 0 {
-		return b.refuse(manifestFile, "entry point %s stands in the WebAssembly alone: `opa build -t wasm` takes its rules out of the Rego, "+
+		return b.refuse(manifestFile,
+			"entry point %s stands in the WebAssembly alone: `opa build -t wasm` takes its rules out of the Rego, "+
 			"which checks are read from; build without -t wasm", b.Manifest.Wasm[0].Entrypoint)
 	}
 	return b.checkContent()
@@ -69,7 +71,8 @@ func (b *Bundle) checkContent() error {
 		rules = rules || path.Ext(name) == ".rego"
 	}
 	if wasm && !rules {
-		return b.refuse("", "it holds WebAssembly without the Rego that it was made of, which checks and their METADATA are read from; "+
+		return b.refuse(
+			"", "it holds WebAssembly without the Rego that it was made of, which checks and their METADATA are read from; "+
 			"build it without leaving the rules out")
 	}
 	return b.checkRoots()

@@ -73,7 +73,8 @@ func (b *builder) readEntry(header *tar.Header, archive io.Reader) error {
 	case tar.TypeXGlobalHeader:
 		return nil
 	default:
-		return b.refuse(name, "it is a link, a device or of another special kind (%q); only files and folders are allowed", header.Typeflag)
+		return b.refuse(name,
+			"it is a link, a device or of another special kind (%q); only files and folders are allowed", header.Typeflag)
 	}
 	if header.Size > b.limits.File {
 		return b.refuse(name, "it has %d bytes; allowed are %d", header.Size, b.limits.File)

@@ -20,7 +20,8 @@ type Signing struct {
 	Claims map[string]any
 }
 
-// Sign puts a signature over all files into the bundle, in place of one that is there, and returns the text of .signatures.json.
+// Sign puts a signature over all files into the bundle, in place of one that is there, and returns the text of
+// .signatures.json.
 func (b *Bundle) Sign(s Signing) ([]byte, error) {
 	key, err := s.Key.parse(true)
 	if err != nil {

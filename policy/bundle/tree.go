@@ -13,8 +13,8 @@ import (
 	"github.com/tiergate/tiergate/policy"
 )
 
-// ReadDir reads a directory as a bundle. Hidden folders are left aside, and links to files are followed: that is how Kubernetes mounts
-// a ConfigMap. The limit of the compressed size does not apply.
+// ReadDir reads a directory as a bundle. Hidden folders are left aside, and links to files are followed: that is how
+// Kubernetes mounts a ConfigMap. The limit of the compressed size does not apply.
 func ReadDir(name string, dir fs.FS, limits Limits) (*Bundle, error) {
 	limits.SetDefaults()
 	b := newBuilder(name, limits)

@@ -68,10 +68,11 @@ func (b *Bundle) verifyToken(signatures bundle.SignaturesConfig, v Verification)
 		algorithm = Algorithms[0]
 	}
 	if head.Algorithm != algorithm {
-		return nil, b.refuse(signaturesFile, "it is signed by %q; allowed is %s, which the verification key is for", head.Algorithm, algorithm)
+		return nil, b.refuse(signaturesFile,
+			"it is signed by %q; allowed is %s, which the verification key is for", head.Algorithm, algorithm)
 	}
-	// With a key id given, OPA's verifier uses that key whatever the token says. Its check of the scope cannot tell a wrong
-	// scope by type, so it is given the scope of the token, and that is compared below.
+	// With a key id given, OPA's verifier uses that key whatever the token says. Its check of the scope cannot tell a
+	// wrong scope by type, so it is given the scope of the token, and that is compared below.
 	const only = "only"
 	config := bundle.NewVerificationConfig(map[string]*bundle.KeyConfig{
 		only: {Key: string(v.Key.Text), Algorithm: algorithm},

@@ -38,8 +38,13 @@ func (in *Instance) begin(ctx context.Context) {
 	in.result.Set(0)
 }
 
-// end lets go of the caller's context.
-func (in *Instance) end() { in.eval.Context = context.Background() }
+// end lets go of the caller's context and counts the steps that were taken.
+func (in *Instance) end() {
+	in.eval.Context = context.Background()
+	if steps := in.module.limits.Steps; steps != nil {
+		steps.Add(in.module.limits.Budget - in.budget + fuelSlice - int64(in.fuelLeft.Get()))
+	}
+}
 
 // evalCtxBytes is the size of the runtime's opa_eval_ctx_t {input, data, result, entrypoint}.
 const evalCtxBytes = 16

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/tetratelabs/wazero"
@@ -23,6 +24,8 @@ type Limits struct {
 	RetirePages uint32
 	// Budget is the most steps, counted at loop headers and rule entries and checked every 5,000 of them.
 	Budget int64
+	// Steps, unless it is nil, is where the steps of all evaluations are added up.
+	Steps *atomic.Int64
 }
 
 // Module is a compiled policy with its data, from which instances are made. It is safe for concurrent use.
