@@ -32,15 +32,16 @@ type started struct {
 	urls []string
 }
 
-func start(t *testing.T, directory string) started {
+// start takes pairs of texts that are replaced in the settings beside those that every directory has.
+func start(t *testing.T, directory string, replace ...string) started {
 	dir := t.TempDir()
 	authority := certstest.New(t)
 	authority.Files(dir, certstest.Loopback)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte("a-token-of-this-pod"), 0o600))
 	// What a pod mounts, and ports that are free.
-	moved := strings.NewReplacer("/etc/tiergate/config/", dir+"/", "/etc/tiergate/tls/", dir+"/",
+	moved := strings.NewReplacer(append(replace, "/etc/tiergate/config/", dir+"/", "/etc/tiergate/tls/", dir+"/",
 		"/var/run/secrets/kubernetes.io/serviceaccount/", dir+"/", "0.0.0.0:8642", "0.0.0.0:0", "127.0.0.1:8642", "127.0.0.1:0",
-		"0.0.0.0:8643", "0.0.0.0:0", "0.0.0.0:8644", "localhost:0", "drain_delay: 5s", "drain_delay: 1ms")
+		"0.0.0.0:8643", "0.0.0.0:0", "0.0.0.0:8644", "localhost:0", "drain_delay: 5s", "drain_delay: 1ms")...)
 	for _, name := range []string{"serve.yaml", "access.yaml"} {
 		text, err := os.ReadFile(filepath.Join("kustomize", directory, name))
 		if err == nil {
