@@ -90,10 +90,10 @@ func (r *Rollout) tryHere(ctx context.Context, accepted []string, keep func() er
 // Preview tries sources, with the data that is in force if none are given, and changes nothing. A log of decisions is replayed
 // beside the stored launches.
 func (r *Rollout) Preview(ctx context.Context, sources []policy.Source, data []byte, log io.Reader) (*v1.PolicyReport, error) {
-	if !r.trial.TryLock() {
+	if !r.preview.TryLock() {
 		return nil, ErrBusy
 	}
-	defer r.trial.Unlock()
+	defer r.preview.Unlock()
 	c := &content{sources: sources, data: data}
 	var err error
 	if data == nil {

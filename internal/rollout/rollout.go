@@ -18,11 +18,13 @@ type Rollout struct {
 	opts    Options
 	engine  *policy.Engine
 	origins []*origin
-	// settle is how long files must stay as they are before a change counts: a checkout writes one after the other.
-	settle time.Duration
+	// settle waits as long as files must stay as they are before a change counts: a checkout writes one after the other.
+	settle func(context.Context)
 
 	// trial is held while the sources are read and a candidate is tried, one at a time.
 	trial sync.Mutex
+	// preview is held while a policy is tried that is not to be put in force. It waits for no source.
+	preview sync.Mutex
 	// put is what an administrator sent; nil if nobody did.
 	put *remote
 	// refused is the content.trial that was refused last. Until it changes it is not tried again: a trial may take a minute.
@@ -36,8 +38,17 @@ type Rollout struct {
 // ErrTests: a service does not start by a policy that its own tests disprove.
 var ErrTests = errors.New("policy: its own tests fail")
 
-// settleTime is the default of Rollout.settle.
+// settleTime is longer than writing some files takes, and short against a poll.
 const settleTime = 300 * time.Millisecond
+
+func settle(ctx context.Context) {
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
 
 // Open reads the sources and makes the engine. For a URL it takes the last good copy where there is one, so that a start does
 // not depend on the network; Run then asks the server at once.
@@ -46,7 +57,7 @@ func Open(ctx context.Context, opts Options) (*Rollout, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Rollout{opts: opts, settle: settleTime, counts: map[string]int64{}}
+	r := &Rollout{opts: opts, settle: settle, counts: map[string]int64{}}
 	for _, source := range opts.Sources {
 		o := &origin{path: source, status: v1.PolicySource{Source: source}}
 		if IsURL(source) {
@@ -173,12 +184,8 @@ func (r *Rollout) poll(ctx context.Context) {
 
 // stays tells whether the sources hold after a moment what they held before, or are unreadable for the same reason.
 func (r *Rollout) stays(ctx context.Context, trial string) bool {
-	timer := time.NewTimer(r.settle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	if r.settle(ctx); ctx.Err() != nil {
 		return false
-	case <-timer.C:
 	}
 	again, err := r.look(ctx, false)
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *site) open(change func(*Options)) *Rollout {
 	r, err := s.tryOpen(change)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { assert.NoError(s.t, r.Close(context.Background())) })
-	r.settle = time.Millisecond
+	r.settle = func(context.Context) {}
 	return r
 }
 
@@ -252,22 +252,69 @@ func TestAConfigMapIsReadWhole(t *testing.T) {
 	assert.Equal(t, "allow", outcomeFor(t, r, "bad"))
 }
 
+// timeless leaves out when sources were read.
+func timeless(s v1.PolicyStatus) v1.PolicyStatus {
+	for i := range s.Sources {
+		s.Sources[i].Read = time.Time{}
+	}
+	return s
+}
+
 // Files that are still being written are left alone until they stay as they are.
 func TestAChangeMustSettle(t *testing.T) {
 	s := newSite(t)
 	s.write("rules/naming.rego", naming("bad"))
 	r := s.open(nil)
-	before := r.Status()
+	before := timeless(r.Status())
 	s.write("rules/naming.rego", naming("half"))
-	r.trial.Lock()
-	c, err := r.look(t.Context(), true)
-	require.NoError(t, err)
-	s.write("rules/naming.rego", naming("whole"))
-	assert.False(t, r.stays(t.Context(), c.trial))
-	r.trial.Unlock()
-	assert.Equal(t, before.Content, r.Status().Content)
+	r.settle = func(context.Context) { s.write("rules/naming.rego", naming("whole")) }
+	r.poll(t.Context())
+	assert.Equal(t, before, timeless(r.Status()), "what was seen at first is not tried")
 	r.poll(t.Context())
 	assert.Equal(t, "deny", outcomeFor(t, r, "whole"))
+	assert.Equal(t, "allow", outcomeFor(t, r, "half"))
+}
+
+// A mount whose link is swapped all the time, with the old folder gone at once, is never read half and half.
+func TestAConfigMapThatIsSwappedWhileItIsRead(t *testing.T) {
+	s := newSite(t)
+	link := filepath.Join(s.dir, "rules/..data")
+	mount := func(n int) {
+		old, _ := os.Readlink(link)
+		revision := fmt.Sprint("..r", n)
+		for _, name := range []string{"a", "b"} {
+			s.write("rules/"+revision+"/"+name+"/data.yaml", fmt.Sprintf("revision: %d\n", n))
+		}
+		s.write("rules/"+revision+"/a_test.rego", "package site.a_test\n\ntest_whole if data.a.revision == data.b.revision\n")
+		require.NoError(t, os.Symlink(revision, link+"_tmp"))
+		require.NoError(t, os.Rename(link+"_tmp", link))
+		if old != "" {
+			require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "rules", old)))
+		}
+	}
+	mount(0)
+	r := s.open(nil)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				mount(n)
+			}
+		}
+	}()
+	for range 8 {
+		r.poll(t.Context())
+	}
+	close(stop)
+	<-stopped
+	r.poll(t.Context())
+	assert.Nil(t, r.Status().Candidate)
+	assert.NotContains(t, s.said.String(), "policy refused")
+	assert.GreaterOrEqual(t, r.Trials()[v1.StageActive], int64(2), "the last one is in force at the latest")
 }
 
 // While revisions alternate, every answer is whole: its check is the one of the revision that it names.
