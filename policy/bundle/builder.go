@@ -110,7 +110,7 @@ func (b *Bundle) ships(name string, content []byte) (bool, error) {
 	if err != nil || !bytes.Equal(own, content) {
 		return false, b.refuse(name,
 			"it is not the rule that this tiergate ships: another version built the bundle, or it was edited; "+
-			"build it again with this version, or give the site's rules alone, as `opa build -b DIR` packs them")
+				"build it again with this version, or give the site's rules alone, as `opa build -b DIR` packs them")
 	}
 	return true, nil
 }

@@ -59,7 +59,7 @@ func (b *Bundle) readManifest() error {
 	if len(b.Manifest.Wasm) > 0 {
 		return b.refuse(manifestFile,
 			"entry point %s stands in the WebAssembly alone: `opa build -t wasm` takes its rules out of the Rego, "+
-			"which checks are read from; build without -t wasm", b.Manifest.Wasm[0].Entrypoint)
+				"which checks are read from; build without -t wasm", b.Manifest.Wasm[0].Entrypoint)
 	}
 	return b.checkContent()
 }
@@ -73,7 +73,7 @@ func (b *Bundle) checkContent() error {
 	if wasm && !rules {
 		return b.refuse(
 			"", "it holds WebAssembly without the Rego that it was made of, which checks and their METADATA are read from; "+
-			"build it without leaving the rules out")
+				"build it without leaving the rules out")
 	}
 	return b.checkRoots()
 }
