@@ -37,9 +37,9 @@ type files struct {
 	mask []string
 	// acceptFlips are the stored launches whose verdicts may flip.
 	acceptFlips []string
-	modules []file
-	tests   []file
-	data    map[string]any
+	modules     []file
+	tests       []file
+	data        map[string]any
 	// settings are the files that data.settings comes from, by the name below it; "" is all of it.
 	settings map[string]string
 	// count is how many files were read, data files included.
