@@ -144,7 +144,8 @@ func (r *Review) unread(a *Answer, err error) (*Answer, error) {
 	}
 	if why == "" {
 		return nil, &Error{
-			Code: manifest.Code, Pointer: "/request/object" + manifest.Pointer, Detail: manifest.Object + ": " + manifest.Detail, err: err,
+			Code: manifest.Code, Pointer: "/request/object" + manifest.Pointer,
+			Detail: manifest.Object + ": " + manifest.Detail, err: err,
 		}
 	}
 	a.rise(OutcomeTolerated)

@@ -69,7 +69,8 @@ func Read(data []byte) (*Review, error) {
 		return nil, err
 	}
 	if q.APIVersion != apiVersion || q.Kind != kind {
-		return nil, invalid("", "the document is a %.64q of %.64q; only an %s of %s is answered: set admissionReviewVersions: [v1]",
+		return nil, invalid("",
+			"the document is a %.64q of %.64q; only an %s of %s is answered: set admissionReviewVersions: [v1]",
 			q.Kind, q.APIVersion, kind, apiVersion)
 	}
 	if q.Request == nil {
