@@ -139,14 +139,14 @@ func TestABundleServerInTrouble(t *testing.T) {
 	}{
 		"error":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "the server answers 500 Internal Server Error"},
 		"gone":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "the server answers 404 Not Found"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/x", 302) }, "it redirects to http://192.0.2.1, and only"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/x", http.StatusFound) }, "it redirects to http://192.0.2.1, and only"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100000")
 			_, _ = w.Write(good[:100])
 		}, "after 100 bytes: unexpected EOF"},
 		"too large": {func(w http.ResponseWriter, _ *http.Request) {
 			chunk := make([]byte, 1<<20)
-			for range 40 {
+			for { // only who stops reading ends it
 				if _, err := w.Write(chunk); err != nil {
 					return
 				}

@@ -150,7 +150,7 @@ func dataOf(s sdk.ReadOnlySpan) spanData {
 			out.Attributes = append(out.Attributes, keyValue{string(a.Key), anyValue{Number: &number}})
 			continue
 		}
-		out.Attributes = append(out.Attributes, textValue(string(a.Key), a.Value.Emit()))
+		out.Attributes = append(out.Attributes, textValue(string(a.Key), a.Value.String()))
 	}
 	if st := s.Status(); st.Code == codes.Error {
 		out.Status = &statusData{statusError, st.Description}
