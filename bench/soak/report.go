@@ -16,7 +16,7 @@ const (
 	// maxTail is the most of its 99th percentile at capacity that the one at twice the capacity may be.
 	maxTail = 2.0
 	// minRate is the least share of the capacity that is still answered at twice the capacity.
-	minRate = 0.5
+	minRate = 0.25
 	// minSeen is the least share of the policy changes that came into force, at twice the capacity.
 	minSeen = 0.25
 

@@ -24,7 +24,7 @@ func good() *Outcome {
 		return p
 	}
 	return &Outcome{
-		Rounds:     []Round{{phase(100, time.Millisecond), phase(50, 2*time.Millisecond)}},
+		Rounds:     []Round{{phase(200, time.Millisecond), phase(50, 2*time.Millisecond)}},
 		Misconduct: &Misconduct{Acts: 1, Statuses: map[int]int{400: 1}},
 		Base:       Figures{Goroutines: 10, Descriptors: 10, Heap: 8, Resident: 80}, Reloading: true,
 		After: Figures{Goroutines: 20, Descriptors: 15, Heap: 18, Resident: 132},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/tiergate/tiergate/bench/storm"
@@ -18,6 +19,10 @@ type Plan struct {
 	// Duration is how long the load lasts, capacity and overload together; starting and calming down come on top.
 	Duration time.Duration
 	Seed     uint64
+	// Shared lets the service have all processors, together with this program.
+	Shared bool
+	// Still leaves the policy as it is, to tell what its changes cost.
+	Still bool
 	// Say is told what happens now; nil says nothing.
 	Say func(format string, args ...any)
 }
@@ -84,22 +89,31 @@ func Run(ctx context.Context, plan Plan) (*Outcome, error) {
 	if s.Say == nil {
 		s.Say = func(string, ...any) {}
 	}
-	own, theirs, err := Processors()
-	if err != nil {
-		return nil, err
-	}
-	s.processors, s.Outcome.Processors = theirs, max(1, len(theirs))
-	if err := Confine(own); err != nil {
+	if err := s.share(); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	err = errors.Join(s.phases(ctx), ctx.Err())
+	err := errors.Join(s.phases(ctx), ctx.Err())
 	s.Stopped = s.service.Stop()
 	logged, logErr := s.service.LoggedErrors()
 	s.LoggedErrors = logged
 	return &s.Outcome, errors.Join(err, logErr)
+}
+
+// share gives the service processors of its own, unless it is to have all.
+func (s *soak) share() error {
+	s.Outcome.Processors = runtime.NumCPU()
+	if s.Shared {
+		return nil
+	}
+	own, theirs, err := Processors()
+	if err != nil || len(theirs) == 0 {
+		return err
+	}
+	s.processors, s.Outcome.Processors = theirs, len(theirs)
+	return Confine(own)
 }
 
 // start starts the service with all that it can do.
@@ -124,7 +138,9 @@ func (s *soak) start(ctx context.Context) (err error) {
 	s.Reviewing = s.Speaking && reachable(ctx, s.service.Webhook)
 	s.load = &Load{Targets: []Target{s.service.Plain, s.service.Unix}, Corpus: Corpus(), Seed: s.Seed}
 	s.reviews = &Load{Targets: []Target{s.service.Webhook}, Corpus: Reviews(), Seed: s.Seed + 1}
-	s.Reloading, err = s.reloads(ctx)
+	if !s.Still {
+		s.Reloading, err = s.reloads(ctx)
+	}
 	return err
 }
 

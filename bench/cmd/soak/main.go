@@ -21,6 +21,8 @@ func main() {
 	flag.StringVar(&plan.Program, "tiergate", "bin/tiergate", "the tiergate program")
 	flag.DurationVar(&plan.Duration, "duration", 3*time.Minute, "how long the load lasts")
 	flag.Uint64Var(&plan.Seed, "seed", 1, "what the load is drawn from")
+	flag.BoolVar(&plan.Shared, "shared", false, "let the service have all processors, together with this program, not half of them alone")
+	flag.BoolVar(&plan.Still, "still", false, "leave the policy as it is, to see what its changes cost")
 	flag.Parse()
 	debug.SetGCPercent(400) // pauses of this program would look like the service's
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
