@@ -14,7 +14,7 @@ import (
 // try takes a content through all stages. The candidate is what passed its tests, which the caller closes; the report tells
 // whether it may be put in force.
 func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*policy.Candidate, *v1.PolicyReport) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timeout, fmt.Errorf("the trial took more than %s", r.opts.Timeout))
+	ctx, cancel := r.limited(ctx)
 	defer cancel()
 	report := &v1.PolicyReport{Stage: v1.StageCompile, Time: r.now(), Content: c.digest}
 	candidate, err := r.engine.Prepare(ctx, c.sources, c.data)
@@ -37,6 +37,11 @@ func (r *Rollout) try(ctx context.Context, c *content, accepted []string) (*poli
 		candidate = nil
 	}
 	return candidate, report
+}
+
+// limited is the time of one trial.
+func (r *Rollout) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, r.opts.Timeout, fmt.Errorf("the trial took more than %s", r.opts.Timeout))
 }
 
 // test runs the tests that come with the sources, in the WebAssembly that decides.

@@ -137,9 +137,11 @@ func TestABundleServerInTrouble(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"error":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "the server answers 500 Internal Server Error"},
-		"gone":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "the server answers 404 Not Found"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/x", http.StatusFound) }, "it redirects to http://192.0.2.1, and only"},
+		"error": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "the server answers 500 Internal Server Error"},
+		"gone":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "the server answers 404 Not Found"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/x", http.StatusFound)
+		}, "it redirects to http://192.0.2.1, and only"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100000")
 			_, _ = w.Write(good[:100])

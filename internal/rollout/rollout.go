@@ -90,6 +90,8 @@ func (r *Rollout) start(ctx context.Context, copies bool) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := r.limited(ctx)
+	defer cancel()
 	opts := r.opts.Policy
 	opts.Sources, opts.Data, opts.DataName = c.sources, c.data, r.opts.DataFile
 	engine, err := policy.New(ctx, opts)
@@ -99,7 +101,7 @@ func (r *Rollout) start(ctx context.Context, copies bool) error {
 	if fresh && !r.opts.Untested {
 		report := &v1.PolicyReport{}
 		if r.test(ctx, c, report); report.Findings != nil {
-			return errors.Join(fmt.Errorf("%w: %s", ErrTests, texts(report.Findings)), engine.Close(ctx))
+			return errors.Join(fmt.Errorf("%w: %s", ErrTests, texts(report.Findings)), engine.Close(context.WithoutCancel(ctx)))
 		}
 	}
 	r.engine = engine

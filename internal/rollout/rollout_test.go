@@ -377,11 +377,13 @@ func TestWhatIsUnreadableForAMomentIsNotRefused(t *testing.T) {
 	s.write("rules/data.yaml", "a: []")
 	r := s.open(nil)
 	s.write("rules/data.yaml", "a: [")
-	_, err = r.look(t.Context(), false)
-	require.Error(t, err)
-	assert.True(t, r.stays(t.Context(), "unreadable: "+err.Error()))
-	s.write("rules/data.yaml", "a: [1]")
-	assert.False(t, r.stays(t.Context(), "unreadable: "+err.Error()))
+	r.settle = func(context.Context) { s.write("rules/data.yaml", "a: [1]") }
+	r.poll(t.Context())
+	assert.Nil(t, r.Status().Candidate)
+	assert.NotContains(t, s.said.String(), "refused")
+	r.settle = func(context.Context) {}
+	s.write("rules/data.yaml", "a: [")
+	refused(t, r, v1.StageRead)
 }
 
 // Files may have changed while the service was down, so that a start is a trial, too.
