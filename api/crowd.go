@@ -11,7 +11,7 @@ const (
 	patience = 100 * time.Millisecond
 	// anyway is how many requests there are in a crowd for each one that is let in all the same. Reading a request and turning
 	// it away takes a good part of what a small decision takes; without these, a flood would leave time for nothing else.
-	anyway = 64
+	anyway = 8
 	// memory is how long ago the last crowd is for the next one to be another.
 	memory = time.Second
 )
