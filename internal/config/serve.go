@@ -105,7 +105,7 @@ type Serve struct {
 	Traces     string  `yaml:"traces" group:"Logs and traces" placeholder:"URL" help:"Send traces to this OTLP http(s) URL."`
 	TraceRatio float64 `yaml:"trace_ratio" group:"Logs and traces" placeholder:"SHARE" help:"Trace this share of the requests that no caller traces. Default 1."`
 	// Pprof serves Go's profiles on the diagnostic address.
-	Pprof bool `yaml:"pprof" group:"Logs and traces" placeholder:"FILE" help:"Serve profiles of the process on the diagnostic address."`
+	Pprof bool `yaml:"pprof" group:"Logs and traces" help:"Serve profiles of the process on the diagnostic address."`
 
 	// DrainDelay is how long the service still takes requests after it reports that it is not ready, so that load balancers
 	// hear of it first. ShutdownTimeout is how long requests under way may take after that.
