@@ -49,19 +49,25 @@ func referenceOf(t *testing.T) string {
 	b.WriteString(preface)
 	var defaults config.Serve
 	defaults.SetDefaults()
-	group := ""
-	for i, field := range reflect.VisibleFields(reflect.TypeFor[config.Serve]()) {
-		if g := field.Tag.Get("group"); g != group {
-			group = g
-			fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | |\n|---|---|---|---|\n", group)
+	fields := map[string][]reflect.StructField{}
+	var groups []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[config.Serve]()) {
+		group := field.Tag.Get("group")
+		if fields[group] == nil {
+			groups = append(groups, group)
 		}
-		value := reflect.ValueOf(defaults).Field(i)
-		shown := "none"
-		if !value.IsZero() {
-			shown = "`" + strings.Trim(fmt.Sprint(value.Interface()), "[]") + "`"
+		fields[group] = append(fields[group], field)
+	}
+	for _, group := range groups {
+		fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | |\n|---|---|---|---|\n", group)
+		for _, field := range fields[group] {
+			shown := "none"
+			if value := reflect.ValueOf(defaults).FieldByIndex(field.Index); !value.IsZero() {
+				shown = "`" + strings.Trim(fmt.Sprint(value.Interface()), "[]") + "`"
+			}
+			help, _, _ := strings.Cut(field.Tag.Get("help"), " Default ")
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", field.Tag.Get("yaml"), kindOf(t, field), shown, help)
 		}
-		help, _, _ := strings.Cut(field.Tag.Get("help"), " Default ")
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", field.Tag.Get("yaml"), kindOf(t, field), shown, help)
 	}
 	return b.String()
 }
