@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	ctx, stop := cli.WithSignals(context.Background())
+	ctx, stop := cli.WithSignals(context.Background(), os.Stderr)
 	status := cli.Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)

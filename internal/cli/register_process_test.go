@@ -26,8 +26,13 @@ type process struct {
 
 func startRegister(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startTiergate(t, append([]string{"register"}, args...)...)
+}
+
+func startTiergate(t *testing.T, args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0])}
-	p.Args = append([]string{"tiergate", "register"}, args...)
+	p.Args = append([]string{"tiergate"}, args...)
 	p.Env = append(os.Environ(), "NODE_NAME=gpu-a")
 	p.Stdout = &p.stdout
 	stderr, err := p.StderrPipe()

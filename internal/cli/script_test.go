@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite what the tests want")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"tiergate": func() {
-			ctx, stop := WithSignals(context.Background())
+			ctx, stop := WithSignals(context.Background(), os.Stderr)
 			status := Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 			stop()
 			os.Exit(status)
