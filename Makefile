@@ -69,4 +69,5 @@ wheel:
 VLLM_PYTHON ?= .cache/vllm/bin/python
 e2e-vllm: build library
 	test -x $(VLLM_PYTHON) || (python3 -m venv .cache/vllm && .cache/vllm/bin/pip install -q vllm)
+	$(VLLM_PYTHON) e2e/vllm/parser.py bin/tiergate
 	python3 e2e/vllm/run.py --python $(VLLM_PYTHON)
