@@ -47,7 +47,7 @@ def configuration(spec: dict):
 
     parallel = ParallelConfig(
         tensor_parallel_size=spec["tensor"], pipeline_parallel_size=spec["pipeline"], distributed_executor_backend="mp",
-        nnodes=spec["nnodes"], master_addr="127.0.0.1", master_port=spec["port"],
+        nnodes=spec["nnodes"], master_addr=spec["address"], master_port=spec["port"],
     )
     return VllmConfig(device_config=DeviceConfig(device="cpu"), parallel_config=parallel)
 

@@ -1,7 +1,8 @@
 """Runs engines of vLLM's own parts on several hosts of one machine, with the gate and with vLLM's own check beside it.
 
-A host is a mount namespace with a /dev/shm of its own. Needs root, a Python with vLLM, and bin/tiergate. Prints a table for
-docs/e2e-vllm.md and ends with 1 if an engine did not end as it must.
+A host is a network namespace on a bridge and a mount namespace with a /dev/shm of its own; the service is a host apart. Needs
+root, iproute2, a Python with vLLM, and bin/tiergate. Prints a table for docs/e2e-vllm.md and ends with 1 if an engine did not end
+as it must.
 """
 
 import argparse
@@ -33,24 +34,47 @@ CASES = [
 ]
 
 
+NETWORK = "10.88.77."
+BRIDGE = f"tgv{os.getpid() % 100000}"
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
 class Hosts:
-    """Mount namespaces, one for each letter."""
+    """Network and mount namespaces, one of each for each letter, on a bridge with this process."""
 
     def __init__(self) -> None:
         self.holders: dict[str, subprocess.Popen] = {}
 
+    def address(self, letter: str) -> str:
+        return NETWORK + str(ord(letter) - ord("A") + 2)
+
+    def name(self, letter: str) -> str:
+        return f"{BRIDGE}{letter}"
+
     def prefix(self, letter: str) -> list[str]:
+        """What stands before a command so that it runs on a host. The host is made when it is first needed."""
         if letter not in self.holders:
+            name = self.name(letter)
+            ip("netns", "add", name)
+            ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", name, "master", BRIDGE, "up")
+            ip("-n", name, "addr", "add", self.address(letter) + "/24", "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+            ip("-n", name, "link", "set", "lo", "up")
             script = "mount -t tmpfs -o size=64m tiergate-e2e /dev/shm && echo ready && exec sleep 3600"
-            holder = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+            holder = subprocess.Popen(["ip", "netns", "exec", name, "unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
             assert holder.stdout is not None and holder.stdout.readline() == "ready\n", "no mount namespace; is this root?"
             self.holders[letter] = holder
-        return ["nsenter", "-t", str(self.holders[letter].pid), "-m"]
+        return ["nsenter", "-t", str(self.holders[letter].pid), "-m", "-n"]
 
     def close(self) -> None:
-        for holder in self.holders.values():
+        for letter, holder in self.holders.items():
             holder.kill()
             holder.wait()
+            ip("netns", "del", self.name(letter))
 
 
 def free_port() -> int:
@@ -65,14 +89,14 @@ def engine(args: argparse.Namespace, url: str, number: int, case: tuple) -> list
     name = f"e2e-{os.getpid()}-{number}"
     hosts, kv = Hosts(), tempfile.mkdtemp()
     extra = dict(TIERS, **({"secondary_tiers": [{"type": "fs", "root_dir": kv}]} if tiers else {}))
-    base = {"tensor": tensor, "pipeline": pipeline, "init": f"tcp://127.0.0.1:{free_port()}", "engine": name, "extra": extra}
-    base |= {"nnodes": 2 if "--nnodes 2" in title else 1, "port": free_port()}
+    base = {"tensor": tensor, "pipeline": pipeline, "init": f"tcp://{hosts.address(placement[0])}:29500", "engine": name, "extra": extra}
+    base |= {"nnodes": 2 if "--nnodes 2" in title else 1, "port": 29501, "address": hosts.address(placement[0])}
     key = {} if "named by" in title else {"TIERGATE_ENGINE_ID": name}
 
     def start(rank: object, letter: str) -> subprocess.Popen:
         env = dict(
             os.environ, RANK_SPEC=json.dumps(dict(base, rank=rank)), PYTHONPATH=str(ROOT / "python"), TIERGATE_URL=url,
-            TIERGATE_LIBRARY=args.library, TIERGATE_DEADLINE="60s", GLOO_SOCKET_IFNAME="lo",
+            TIERGATE_LIBRARY=args.library, TIERGATE_DEADLINE="60s", GLOO_SOCKET_IFNAME="eth0", VLLM_HOST_IP=hosts.address(letter),
             VLLM_LOGGING_LEVEL="ERROR", CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1", **key,
         )
         command = [*hosts.prefix(letter), args.python, str(HERE / "rank.py")]
@@ -117,8 +141,10 @@ def main() -> int:
     args = parser.parse_args()
     args.log = open(tempfile.mkstemp(suffix=".log", prefix="e2e-vllm-")[1], "w", encoding="utf-8")
     port, failed = free_port(), 0
-    url = f"http://127.0.0.1:{port}"
-    # Beyond loopback, or engines with --nnodes would be refused: their other node could not reach the service.
+    ip("link", "add", BRIDGE, "type", "bridge")
+    ip("addr", "add", NETWORK + "1/24", "dev", BRIDGE)
+    ip("link", "set", BRIDGE, "up")
+    url = f"http://{NETWORK}1:{port}"
     serve = [args.tiergate, "serve", "--addr", f"0.0.0.0:{port}", "--allow-unauthenticated"]
     service = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=args.log, text=True)
     assert service.stdout is not None and service.stdout.readline(), "tiergate serve did not start"
@@ -139,6 +165,7 @@ def main() -> int:
     finally:
         service.terminate()
         service.wait()
+        ip("link", "del", BRIDGE)
     print(f"{len(CASES) - failed} passed, {failed} failed; log: {args.log.name}", file=sys.stderr)
     return 1 if failed else 0
 
