@@ -7,6 +7,8 @@ the worker is left out. What became of it is one JSON object on standard output.
 import glob
 import json
 import os
+import subprocess
+import threading
 
 from tiergate import plugin
 from tiergate.errors import TiergateError
@@ -52,9 +54,14 @@ def configuration(spec: dict):
     return VllmConfig(device_config=DeviceConfig(device="cpu"), parallel_config=parallel)
 
 
-def join(spec: dict) -> bool:
+PATIENCE = 30
+"""How long vLLM's own check is waited for, in seconds; it has no deadline but gloo's, half an hour."""
+
+
+def join(spec: dict) -> bool | None:
     """Makes vLLM's groups and runs the check that vLLM #62930 makes, with vLLM's own function: on this rank's groups, all of
-    them."""
+    them. None is a check that does not end."""
+    import torch.distributed
     from vllm.config import DeviceConfig, VllmConfig, set_current_vllm_config
     from vllm.distributed import parallel_state
 
@@ -65,8 +72,22 @@ def join(spec: dict) -> bool:
         )
         parallel_state.initialize_model_parallel(spec["tensor"], spec["pipeline"], backend="gloo")
     groups = (parallel_state.get_tp_group(), parallel_state.get_pp_group(), parallel_state.get_pcp_group())
-    same = [all(parallel_state.in_the_same_node_as(g.cpu_group, source_rank=0)) for g in groups if g.world_size > 1]
-    return all(same)
+    if spec["full"]:  # now, since vLLM's groups make segments of their own
+        if spec["rank"] == 0:
+            room = os.statvfs("/dev/shm")
+            subprocess.run(["mount", "-o", f"remount,nr_inodes={room.f_files - room.f_ffree}", "/dev/shm"], check=True)
+        torch.distributed.barrier()
+    same: list[bool] = []
+
+    def ask() -> None:
+        same.append(all(
+            all(parallel_state.in_the_same_node_as(g.cpu_group, source_rank=0)) for g in groups if g.world_size > 1
+        ))
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(PATIENCE)
+    return same[0] if same else None
 
 
 def create(spec: dict):
